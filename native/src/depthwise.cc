@@ -9,6 +9,7 @@
 // nudge::depthwise_clamp: clamp(depthwise(x, weight) + bias), with the same result as a separate bias_clamp. It saves
 // one pass over the feature map in both the forward and the backward pass. The kernel for the weight's gradient also
 // masks the gradient of the output and sums the gradient of the bias.
+#include "conv-gradients.h"
 #include "cuda-kernels.h"
 #include "fused-kernels.h"
 
@@ -359,6 +360,10 @@ std::tuple<Tensor, Tensor> weightGradients(const char* name, const Tensor& x, co
   return {ofWeight, ofBias};
 }
 
+Tensor weightGradient(const Tensor& x, const Tensor& gradient, const Tensor& weight, int64_t stride) {
+  return std::get<0>(weightGradients(stride == 1 ? "depthwise_weight_1" : "depthwise_weight_2", x, gradient, weight));
+}
+
 struct Depthwise : torch::autograd::Function<Depthwise> {
   static Variable forward(AutogradContext* context, const Variable& x, const Variable& weight, int64_t stride) {
     at::AutoDispatchBelowADInplaceOrView below;
@@ -378,13 +383,11 @@ struct Depthwise : torch::autograd::Function<Depthwise> {
     int64_t stride = context->saved_data["stride"].toInt();
     Variable none;
     if (at::GradMode::is_enabled()) {  // for a second derivative
-      auto [ofX, ofWeight, ofBias] = at::convolution_backward(gradients[0], x, weight, c10::nullopt, {stride, stride}, {1, 1},
-                                                              {1, 1}, false, {0, 0}, x.size(1), {true, true, false});
+      auto [ofX, ofWeight] = convGradients(gradients[0], x, weight, {stride, 1, x.size(1)}, true, true);
       return {ofX, ofWeight, none};
     }
     Tensor gradient = gradients[0].contiguous(at::MemoryFormat::ChannelsLast);
-    auto [ofWeight, ofBias] = weightGradients(stride == 1 ? "depthwise_weight_1" : "depthwise_weight_2", x, gradient, weight);
-    return {mapGradient(x, gradient, saved[2], stride), ofWeight, none};
+    return {mapGradient(x, gradient, saved[2], stride), weightGradient(x, gradient, weight, stride), none};
   }
 };
 
@@ -415,10 +418,9 @@ struct DepthwiseClamp : torch::autograd::Function<DepthwiseClamp> {
     auto dtype = static_cast<at::ScalarType>(context->saved_data["dtype"].toInt());
     Variable none;
     if (at::GradMode::is_enabled()) {  // for a second derivative
-      Tensor masked = gradients[0] * at::logical_and(out.detach() > low, out.detach() < high).to(gradients[0].scalar_type());
-      auto [ofX, ofWeight, ofBias] = at::convolution_backward(masked, x, weight, c10::nullopt, {stride, stride}, {1, 1}, {1, 1},
-                                                              false, {0, 0}, x.size(1), {true, true, false});
-      return {ofX, ofWeight, masked.sum({0, 2, 3}, false, dtype), none, none, none, none};
+      auto [masked, ofBias] = clampGradients(gradients[0], out, saved[4], low, high);
+      auto [ofX, ofWeight] = convGradients(masked, x, weight, {stride, 1, x.size(1)}, true, true);
+      return {ofX, ofWeight, ofBias.to(dtype), none, none, none, none};
     }
     Tensor gradient = gradients[0].contiguous(at::MemoryFormat::ChannelsLast), masked = at::empty_like(gradient);
     Masked arguments = {saved[4].data_ptr(), masked.data_ptr()};
@@ -439,14 +441,6 @@ void checkShapes(const Tensor& x, const Tensor& weight) {
               "depthwise: expected a map [n, c, h, w] and weights [c, 1, 3, 3], got ", x.sizes(), " and ", weight.sizes());
 }
 
-Tensor depthwise(const Tensor& x, const Tensor& weight, int64_t stride) {
-  checkShapes(x, weight);
-#ifdef NUDGE_KERNELS
-  if (known(x, weight, stride)) return Depthwise::apply(x, weight, stride);
-#endif
-  return convolved(x, weight, stride);
-}
-
 Tensor depthwiseClamp(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, double low, double high) {
   checkShapes(x, weight);
   TORCH_CHECK(bias.dim() == 1 && bias.size(0) == x.size(1), "depthwise_clamp: expected a bias [", x.size(1), "], got ", bias.sizes());
@@ -460,6 +454,34 @@ Tensor depthwiseClamp(const Tensor& x, const Tensor& weight, const Tensor& bias,
 }
 
 }  // namespace
+
+Tensor depthwise(const Tensor& x, const Tensor& weight, int64_t stride) {
+  checkShapes(x, weight);
+#ifdef NUDGE_KERNELS
+  if (known(x, weight, stride)) return Depthwise::apply(x, weight, stride);
+#endif
+  return convolved(x, weight, stride);
+}
+
+#ifdef NUDGE_KERNELS
+
+bool hasDepthwiseKernels(const Tensor& gradient, const Tensor& x, const Tensor& weight, ConvShape shape) {
+  return shape.padding == 1 && shape.groups == x.size(1) && weight.size(0) == x.size(1) && weight.size(2) == 3 && weight.size(3) == 3 &&
+         known(x, weight, shape.stride) && kernels::isMap(gradient);
+}
+
+std::tuple<Tensor, Tensor> depthwiseGradients(const Tensor& gradient, const Tensor& x, const Tensor& weight, int64_t stride) {
+  return {mapGradient(x, gradient, tapsOf(weight), stride), weightGradient(x, gradient, weight, stride)};
+}
+
+#else
+
+bool hasDepthwiseKernels(const Tensor&, const Tensor&, const Tensor&, ConvShape) { return false; }
+
+// It is never called, because the function above returns false.
+std::tuple<Tensor, Tensor> depthwiseGradients(const Tensor&, const Tensor&, const Tensor&, int64_t) { return {}; }
+
+#endif
 
 TORCH_LIBRARY_FRAGMENT(nudge, library) {
   library.def("depthwise(Tensor x, Tensor weight, int stride) -> Tensor", depthwise);

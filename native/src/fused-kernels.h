@@ -11,6 +11,11 @@ namespace nudge {
 // The operator of fused.cc, with gradients.
 at::Tensor biasClamp(const at::Tensor& y, const at::Tensor& bias, const c10::optional<at::Tensor>& residual, double low, double high);
 
+// Returns the gradients of the feature map and, in float32, of the bias, as functions of the gradient of `out` that can be
+// differentiated again. `out` is the result of kernels::biasClamp and `mask` its mask; both are undefined without a clamp.
+std::tuple<at::Tensor, at::Tensor> clampGradients(const at::Tensor& gradient, const at::Tensor& out, const at::Tensor& mask, double low,
+                                                  double high);
+
 }  // namespace nudge
 
 namespace nudge::kernels {

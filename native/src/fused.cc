@@ -70,6 +70,50 @@ struct FoldNorm : torch::autograd::Function<FoldNorm> {
 
 Tensor asMap(const Tensor& tensor) { return tensor.defined() ? tensor.contiguous(at::MemoryFormat::ChannelsLast) : tensor; }
 
+Tensor orUndefined(const c10::optional<Tensor>& tensor) { return tensor.has_value() ? *tensor : Tensor(); }
+
+// The gradient where the result is not clamped.
+Tensor masked(const Tensor& gradient, const Tensor& out, double low, double high) {
+  if (!out.defined()) return gradient;
+  return gradient * at::logical_and(out.detach() > low, out.detach() < high).to(gradient.scalar_type());
+}
+
+// The gradient of bias_clamp with the kernels, which is linear in the gradient of the result: its own gradient needs a pass
+// that adds that of the bias, and one that applies the mask.
+struct ClampGradients : torch::autograd::Function<ClampGradients> {
+  static variable_list forward(AutogradContext* context, const Variable& gradient, const c10::optional<Variable>& out,
+                               const c10::optional<Variable>& mask, double low, double high) {
+    at::AutoDispatchBelowADInplaceOrView below;
+    context->set_materialize_grads(false);
+    context->save_for_backward({orUndefined(out), orUndefined(mask)});
+    context->saved_data["low"] = low;
+    context->saved_data["high"] = high;
+    context->saved_data["shape"] = gradient.sizes().vec();
+    auto [ofY, ofBias] = kernels::biasClampBackward(gradient, Tensor(), orUndefined(mask));
+    return {mask.has_value() ? ofY : at::alias(gradient), ofBias};
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    variable_list saved = context->get_saved_variables();
+    const Variable &out = saved[0], &mask = saved[1];
+    double low = context->saved_data["low"].toDouble(), high = context->saved_data["high"].toDouble();
+    Variable ofY = gradients[0], ofBias = gradients[1], none;
+    if (!ofY.defined() && !ofBias.defined()) return {none, none, none, none, none};
+    constexpr double INF = std::numeric_limits<double>::infinity();
+    Tensor sum = asMap(ofY);
+    if (!at::GradMode::is_enabled() && sum.defined() && kernels::canUnclamp(sum, Tensor())) {
+      if (ofBias.defined()) sum = std::get<0>(kernels::biasClamp(sum, ofBias, c10::nullopt, -INF, INF, false));
+      if (mask.defined()) sum = std::get<0>(kernels::biasClampBackward(sum, Tensor(), mask));
+      return {sum, none, none, none, none};
+    }
+    if (ofBias.defined()) {
+      Tensor added = ofBias.to(at::kBFloat16).view({1, -1, 1, 1});
+      sum = sum.defined() ? sum + added : added.expand(context->saved_data["shape"].toIntVector());
+    }
+    return {masked(sum, out, low, high), none, none, none, none};
+  }
+};
+
 struct BiasClamp : torch::autograd::Function<BiasClamp> {
   // Returns the result, with `twice` as two tensors of the same memory, whose gradients the backward pass adds.
   static variable_list forward(AutogradContext* context, const Variable& y, const Variable& bias, const c10::optional<Variable>& residual,
@@ -106,16 +150,16 @@ struct BiasClamp : torch::autograd::Function<BiasClamp> {
     if (!given.defined()) std::swap(given, other);
     if (!given.defined()) return {none, none, none, none, none, none, none};
     bool done = false;
-    if (!at::GradMode::is_enabled() && context->saved_data["fast"].toBool()) {
+    if (context->saved_data["fast"].toBool()) {
       // The gradient of a mean over the map is not in channels-last format. All gradients before it would follow its layout.
       Tensor map = asMap(given), more = asMap(other);
       done = kernels::canUnclamp(map, more);
-      if (done) std::tie(ofY, ofBias) = kernels::biasClampBackward(map, more, mask);
+      if (done && at::GradMode::is_enabled()) std::tie(ofY, ofBias) = clampGradients(more.defined() ? map + more : map, out, mask, low, high);
+      else if (done) std::tie(ofY, ofBias) = kernels::biasClampBackward(map, more, mask);
       if (done) ofBias = ofBias.to(dtype);
     }
     if (!done) {
-      ofY = other.defined() ? given + other : given;
-      if (out.defined()) ofY = ofY * at::logical_and(out.detach() > low, out.detach() < high).to(given.scalar_type());
+      ofY = masked(other.defined() ? given + other : given, out, low, high);
       ofBias = ofY.sum({0, 2, 3}, false, dtype);
     }
     return {ofY, ofBias, context->saved_data["residual"].toBool() ? ofY : none, none, none, none, none};
@@ -135,6 +179,12 @@ std::tuple<Tensor, Tensor> foldNorm(const Tensor& weight, const Tensor& gamma, c
 }
 
 }  // namespace
+
+std::tuple<Tensor, Tensor> clampGradients(const Tensor& gradient, const Tensor& out, const Tensor& mask, double low, double high) {
+  auto given = [](const Tensor& tensor) { return tensor.defined() ? c10::optional<Tensor>(tensor.detach()) : c10::nullopt; };
+  variable_list made = ClampGradients::apply(asMap(gradient), given(out), given(mask), low, high);
+  return {made[0], made[1]};
+}
 
 Tensor biasClamp(const Tensor& y, const Tensor& bias, const c10::optional<Tensor>& residual, double low, double high) {
   return clampedBy(y, bias, residual, low, high, false)[0];

@@ -6,6 +6,7 @@
 //
 // On a GPU, bfloat16 maps in channels-last format are divided and joined by custom kernels at memory bandwidth; on other
 // devices and layouts ATen's copies do it.
+#include "conv-gradients.h"
 #include "cuda-kernels.h"
 #include "fused-kernels.h"
 
@@ -141,10 +142,10 @@ Tensor diagonalOf(const Tensor& dense, int64_t merged) {
   return blocks.permute({4, 0, 1, 2, 3}).reshape({merged * outputs, height, width, inputs}).permute({0, 3, 1, 2});
 }
 
-std::tuple<Tensor, Tensor> gradientsOf(const Tensor& gradient, const Tensor& x, const Tensor& weight, int64_t stride, int64_t padding,
-                                       int64_t groups, bool needsX, bool needsWeight) {
+std::tuple<Tensor, Tensor> denseGradients(const Tensor& gradient, const Tensor& x, const Tensor& weight, int64_t stride, int64_t padding,
+                                          bool needsX, bool needsWeight) {
   auto [ofX, ofWeight, ofBias] = at::convolution_backward(gradient, x, weight, c10::nullopt, {stride, stride}, {padding, padding}, {1, 1},
-                                                          false, {0, 0}, groups, {needsX, needsWeight, false});
+                                                          false, {0, 0}, 1, {needsX, needsWeight, false});
   return {ofX, ofWeight};
 }
 
@@ -172,14 +173,14 @@ struct GroupedConv : torch::autograd::Function<GroupedConv> {
     bool needsX = context->needs_input_grad(0), needsWeight = context->needs_input_grad(1);
     Variable none;
     if (at::GradMode::is_enabled()) {  // for a second derivative
-      auto [ofX, ofWeight] = gradientsOf(gradients[0], x, weight, stride, padding, groups, needsX, needsWeight);
+      auto [ofX, ofWeight] = convGradients(gradients[0], x, weight, {stride, padding, groups}, needsX, needsWeight);
       return {ofX, ofWeight, none, none, none, none};
     }
     int64_t parts = groups / merged;
     Tensor given = gradients[0].contiguous(x.suggest_memory_format());
     std::vector<Tensor> outputs = dividedInto(given, parts), weights = denseWeights(weight, groups, merged), ofMaps, ofWeights;
     for (int64_t p = 0; p < parts; p++) {
-      auto [ofMap, ofDense] = gradientsOf(outputs[p], parts == 1 ? x : saved[2 + p], weights[p], stride, padding, 1, needsX, needsWeight);
+      auto [ofMap, ofDense] = denseGradients(outputs[p], parts == 1 ? x : saved[2 + p], weights[p], stride, padding, needsX, needsWeight);
       if (needsX) ofMaps.push_back(ofMap);
       if (needsWeight) ofWeights.push_back(diagonalOf(ofDense, merged));
     }

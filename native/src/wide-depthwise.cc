@@ -4,6 +4,7 @@
 //
 // One thread computes a strip of a row for four channels, row by row of the kernel, so that each input that is read is used
 // for up to seven outputs. The bias is added in the same pass.
+#include "conv-gradients.h"
 #include "cuda-kernels.h"
 #include "fused-kernels.h"
 
@@ -124,10 +125,9 @@ struct WideDepthwise : torch::autograd::Function<WideDepthwise> {
     int64_t size = weight.size(2), channels = x.size(1);
     bool needsX = context->needs_input_grad(0), needsWeight = context->needs_input_grad(1), twice = at::GradMode::is_enabled();
     Tensor given = gradients[0].contiguous(at::MemoryFormat::ChannelsLast);
-    Variable ofX, ofWeight, ofBias, none;
-    if ((needsX && twice) || needsWeight)
-      std::tie(ofX, ofWeight, none) = at::convolution_backward(given, x, weight, c10::nullopt, {1, 1}, {size / 2, size / 2}, {1, 1}, false,
-                                                               {0, 0}, channels, {needsX && twice, needsWeight, false});
+    Variable ofX, ofWeight, ofBias;
+    if (twice || needsWeight)
+      std::tie(ofX, ofWeight) = convGradients(given, x, weight, {1, size / 2, channels}, needsX && twice, needsWeight);
     if (needsX && !twice) ofX = strips(size == 5 ? "wide_depthwise_5_map" : "wide_depthwise_7_map", given, weight, Tensor());
     if (context->saved_data["bias"].toBool()) {
       Tensor rows = given.permute({0, 2, 3, 1}).reshape({-1, channels});

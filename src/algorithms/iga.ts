@@ -15,8 +15,7 @@
 import { cat, stack } from "../engine/ops.generated.js";
 import { grad, type Tensor } from "../engine/tensor.js";
 import { hparam, powerOfTen } from "../hparams.js";
-import { withComposedAttention } from "../nn/attention.js";
-import { crossEntropy } from "../nn/index.js";
+import { crossEntropy, withSecondDerivatives } from "../nn/index.js";
 import { defineAlgorithm } from "./algorithm.js";
 
 export const iga = defineAlgorithm({
@@ -34,7 +33,7 @@ export const iga = defineAlgorithm({
       step({ domains }) {
         // Process each domain separately, so that its gradient only needs a pass over its own samples.
         const each = domains.map(({ x, y }) => {
-          const features = withComposedAttention(() => backbone.forward(x)); // because its gradient is differentiated
+          const features = withSecondDerivatives(() => backbone.forward(x));
           const logits = classifier.forward(features);
           const loss = crossEntropy(logits, y);
           return {
@@ -59,12 +58,8 @@ export const iga = defineAlgorithm({
 });
 
 /** Returns Σ_e ‖g_e − ḡ‖² of the domains' gradients, each a list of tensors. ḡ is a constant. */
-export function spread(gradients: readonly (readonly (Tensor | null)[])[]): Tensor {
-  const terms = gradients[0].flatMap((_, i) => {
-    const own = gradients.map((all) => all[i]).filter((gradient) => gradient !== null);
-    if (own.length === 0) return []; // a parameter that no loss depends on
-    const all = stack(own); // [domains, …]
-    return [all.sub(all.detach().mean(0)).square().sum()];
-  });
-  return terms.reduce((sum, term) => sum.add(term));
+function spread(gradients: readonly (readonly (Tensor | null)[])[]): Tensor {
+  // As one long vector per domain: tensor by tensor it would be a dozen launches each. A parameter that no loss depends on is null.
+  const all = stack(gradients.map((own) => cat(own.flatMap((each) => each?.reshape(-1) ?? [])))); // [domains, elements]
+  return all.sub(all.detach().mean(0)).square().sum();
 }

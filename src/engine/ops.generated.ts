@@ -186,6 +186,7 @@ const OPERATORS: readonly (readonly [name: string, overload: string, arguments: 
   ["nudge::depthwise_clamp", "", "x weight bias stride low high"],
   ["nudge::wide_depthwise", "", "x weight bias"],
   ["nudge::grouped_conv", "", "x weight stride padding groups widest"],
+  ["nudge::conv2d", "", "x weight bias stride padding groups"],
   ["nudge::linear", "", "x weight bias"],
   ["nudge::linear_gelu", "", "x weight bias"],
   ["nudge::max_pool", "", "x"],
@@ -1296,62 +1297,68 @@ export function groupedConv(x: Tensor | number, weight: Tensor | number, stride:
   return one(native.call(op, operand(x), operand(weight), stride, padding, groups, widest));
 }
 
+/** `nudge::conv2d(Tensor x, Tensor weight, Tensor? bias, int stride, int padding, int groups) -> Tensor` */
+export function twiceConv2d(x: Tensor | number, weight: Tensor | number, bias: Tensor | null, stride: number, padding: number, groups: number): Tensor {
+  const op = ids[177] ?? resolve(177);
+  return one(native.call(op, operand(x), operand(weight), optionalHandle(bias), stride, padding, groups));
+}
+
 /** `nudge::linear(Tensor x, Tensor weight, Tensor bias) -> Tensor` */
 export function fusedLinear(x: Tensor | number, weight: Tensor | number, bias: Tensor | number): Tensor {
-  const op = ids[177] ?? resolve(177);
+  const op = ids[178] ?? resolve(178);
   return one(native.call(op, operand(x), operand(weight), operand(bias)));
 }
 
 /** `nudge::linear_gelu(Tensor x, Tensor weight, Tensor bias) -> Tensor` */
 export function linearGelu(x: Tensor | number, weight: Tensor | number, bias: Tensor | number): Tensor {
-  const op = ids[178] ?? resolve(178);
+  const op = ids[179] ?? resolve(179);
   return one(native.call(op, operand(x), operand(weight), operand(bias)));
 }
 
 /** `nudge::max_pool(Tensor x) -> Tensor` */
 export function fusedMaxPool(x: Tensor | number): Tensor {
-  const op = ids[179] ?? resolve(179);
+  const op = ids[180] ?? resolve(180);
   return one(native.call(op, operand(x)));
 }
 
 /** `nudge::layer_norm(Tensor x, Tensor? residual, Tensor weight, Tensor bias, float eps, bool half) -> (Tensor, Tensor)` */
 export function fusedLayerNorm(x: Tensor | number, residual: Tensor | null, weight: Tensor | number, bias: Tensor | number, eps: number, half: boolean): [Tensor, Tensor] {
-  const op = ids[180] ?? resolve(180);
+  const op = ids[181] ?? resolve(181);
   return many(native.call(op, operand(x), optionalHandle(residual), operand(weight), operand(bias), eps, half)) as [Tensor, Tensor];
 }
 
 /** `nudge::channel_mean(Tensor x) -> (Tensor, Tensor)` */
 export function channelMean(x: Tensor | number): [Tensor, Tensor] {
-  const op = ids[181] ?? resolve(181);
+  const op = ids[182] ?? resolve(182);
   return many(native.call(op, operand(x))) as [Tensor, Tensor];
 }
 
 /** `nudge::channel_scale(Tensor x, Tensor factors) -> Tensor` */
 export function channelScale(x: Tensor | number, factors: Tensor | number): Tensor {
-  const op = ids[182] ?? resolve(182);
+  const op = ids[183] ?? resolve(183);
   return one(native.call(op, operand(x), operand(factors)));
 }
 
 /** `nudge::scale_add(Tensor x, Tensor branch, Tensor gamma, Tensor? keep) -> Tensor` */
 export function scaleAdd(x: Tensor | number, branch: Tensor | number, gamma: Tensor | number, keep?: Tensor | null): Tensor {
-  const op = ids[183] ?? resolve(183);
+  const op = ids[184] ?? resolve(184);
   return one(native.call(op, operand(x), operand(branch), operand(gamma), optionalHandle(keep)));
 }
 
 /** `nudge::adam(Tensor(a!)[] parameters, Tensor[] gradients, Tensor(b!)[] means, Tensor(c!)[] squares, Tensor[] steps, float lr, float beta1, float beta2, float weight_decay, float eps) -> ()` */
 export function updateByAdam(parameters: readonly Tensor[], gradients: readonly Tensor[], means: readonly Tensor[], squares: readonly Tensor[], steps: readonly Tensor[], lr: number, beta1: number, beta2: number, weight_decay: number, eps: number): void {
-  const op = ids[184] ?? resolve(184);
+  const op = ids[185] ?? resolve(185);
   native.call(op, handles(parameters), handles(gradients), handles(means), handles(squares), handles(steps), lr, beta1, beta2, weight_decay, eps);
 }
 
 /** `nudge::adam_host(Tensor(a!)[] parameters, Tensor[] gradients, Tensor(b!)[] means, Tensor(c!)[] squares, float step, float root, float beta1, float beta2, float decay, float shrink, float eps) -> ()` */
 export function updateByAdamOnHost(parameters: readonly Tensor[], gradients: readonly Tensor[], means: readonly Tensor[], squares: readonly Tensor[], step: number, root: number, beta1: number, beta2: number, decay: number, shrink: number, eps: number): void {
-  const op = ids[185] ?? resolve(185);
+  const op = ids[186] ?? resolve(186);
   native.call(op, handles(parameters), handles(gradients), handles(means), handles(squares), step, root, beta1, beta2, decay, shrink, eps);
 }
 
 /** `nudge::augment(Tensor source, Tensor samples, int size, int tallest, Tensor mean, Tensor deviation, bool channels_last, bool bicubic) -> Tensor` */
 export function augmentPictures(source: Tensor | number, samples: Tensor | number, size: number, tallest: number, mean: Tensor | number, deviation: Tensor | number, channels_last: boolean, bicubic: boolean): Tensor {
-  const op = ids[186] ?? resolve(186);
+  const op = ids[187] ?? resolve(187);
   return one(native.call(op, operand(source), operand(samples), size, tallest, operand(mean), operand(deviation), channels_last, bicubic));
 }

@@ -2,8 +2,8 @@
  * Multi-head self-attention (Vaswani et al., 2017, https://arxiv.org/abs/1706.03762): softmax(q·kᵀ/√d)·v in each head.
  *
  * libtorch 2.0 and later have a fused operator that avoids the [tokens, tokens] matrices. It has no second derivative,
- * so methods that differentiate a gradient (IGA) use `withComposedAttention`. libtorch 1.13 only has the composed
- * version. The two agree up to rounding.
+ * so the composed version is used inside `withComposedAttention` and `withSecondDerivatives` (IGA). libtorch 1.13 only has
+ * the composed version. The two agree up to rounding.
  */
 
 import { loadNative } from "../engine/load.js";
@@ -13,6 +13,7 @@ import { UsageError } from "../errors.js";
 import { Linear } from "./linear.js";
 import { Layer } from "./module.js";
 import { toFullPrecision } from "./precision.js";
+import { needsSecondDerivatives } from "./second-derivatives.js";
 
 const FUSED = "aten::scaled_dot_product_attention";
 
@@ -84,7 +85,7 @@ export class MultiHeadAttention extends Layer {
 
 /** Queries [n, heads, m, d], keys and values [n, heads, tokens, d] → [n, heads, m, d]. */
 export function attention(q: Tensor, k: Tensor, v: Tensor): Tensor {
-  if (composed || !hasFusedAttention()) return composedAttention(q, k, v);
+  if (composed || needsSecondDerivatives() || !hasFusedAttention()) return composedAttention(q, k, v);
   return call(FUSED, q, k, v, null, 0, false) as Tensor;
 }
 

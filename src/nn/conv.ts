@@ -1,12 +1,13 @@
 /** Two-dimensional convolution. */
 
-import { conv2d, depthwise, empty, groupedConv, wideDepthwise } from "../engine/ops.generated.js";
+import { conv2d, depthwise, empty, groupedConv, twiceConv2d, wideDepthwise } from "../engine/ops.generated.js";
 import type { Random } from "../engine/random.js";
 import type { Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
 import { usesFusedKernels } from "./fused-kernels.js";
 import { Layer, Parameter } from "./module.js";
 import { toComputePrecision } from "./precision.js";
+import { needsSecondDerivatives } from "./second-derivatives.js";
 
 export interface ConvOptions {
   kernel: number;
@@ -103,6 +104,7 @@ export class Conv2d extends Layer {
       if (this.isDepthwise3) return depthwise(input, kernel, this.stride);
       if (this.isPointwise && pointwiseByProduct() && input.isChannelsLast) return productOf(input, kernel);
     }
+    if (needsSecondDerivatives()) return twiceConv2d(input, kernel, b, this.stride, this.padding, this.groups);
     return conv2d(input, kernel, b, this.stride, this.padding, 1, this.groups);
   }
 }
