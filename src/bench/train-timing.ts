@@ -4,7 +4,6 @@ import { setImmediate as turn } from "node:timers/promises";
 import { type LoadedBatch, Loader } from "../data/loader.js";
 import type { PictureStore } from "../data/picture-store.js";
 import { setThreads, synchronize } from "../engine/device.js";
-import type { Tensor } from "../engine/tensor.js";
 import { CURRENT } from "../records/record.js";
 import type { Plan } from "../settings/resolve.js";
 import { DevicePredictions } from "../training/device-predictions.js";
@@ -60,9 +59,8 @@ export async function timeTraining(plan: Plan, steps: number): Promise<Timed> {
     steps,
     async (loader, predictions, when) => {
       const start = performance.now();
-      predictions.begin();
-      const predict = (x: Tensor): Tensor => predictions.predict(x);
-      await evaluate({ loader, predict, split: plan.split, step: 0, model: CURRENT, pause: () => turn() });
+      const { split } = plan;
+      await evaluate({ loader, ...predictions.forEvaluation(), split, step: 0, model: CURRENT, pause: () => turn() });
       if (when === "after") evaluationSeconds = (performance.now() - start) / 1000;
     },
   );

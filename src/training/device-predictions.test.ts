@@ -61,20 +61,40 @@ test("after two normal predictions they are replayed with the weights of the mom
   weight.mul_(2);
   expect(predicted(predictions, 1, 2, 3)).toEqual([20, 40, 60]);
   expect(predicted(predictions, 7)).toEqual([140]);
+  expect(predictions.areRight()).toBe(true);
   expect([predictions.isReplaying, device.replays, notes]).toEqual([true, 3, []]);
 });
 
-test("a weight that was replaced is noticed at the next evaluation", () => {
+test("a weight that was replaced is noticed at the end of the evaluation, which is then repeated", () => {
   using predictions = make();
   for (const _ of [1, 2, 3, 4]) predicted(predictions, 1, 2, 3);
+  const { areRight, mixed } = predictions.forEvaluation();
   weight = keep(tensor([-1]));
-  predictions.begin();
-  expect(predicted(predictions, 1, 2, 3)).toEqual([-1, -2, -3]);
-  expect(predicted(predictions, 4)).toEqual([-4]);
+  expect([areRight(), mixed]).toEqual([true, true]); // nothing was replayed since
+  expect(predicted(predictions, 4)).toEqual([40]);
+  expect(areRight()).toBe(false);
   expect(predictions.isReplaying).toBe(false);
+  expect(predicted(predictions, 4)).toEqual([-4]);
+  expect(areRight()).toBe(true);
   expect(notes).toEqual([
     "note: predictions are not replayed as a CUDA graph: a replayed prediction differs from a normal one",
   ]);
+});
+
+test("logits that are not finite are no reason to stop replaying", () => {
+  using predictions = make();
+  for (const _ of [1, 2, 3]) predicted(predictions, 1, 2, 3);
+  expect(predicted(predictions, 1, Number.NaN, 3)).toEqual([10, Number.NaN, 30]);
+  expect([predictions.areRight(), predictions.isReplaying, notes]).toEqual([true, true, []]);
+});
+
+test("each shape that was replayed is checked", () => {
+  using predictions = make();
+  const predictWide = (): number[] => scope(() => predictions.predict(tensor([[1, 2]])).toNumbers());
+  for (const _ of [1, 2, 3]) predicted(predictions, 1, 2, 3);
+  weight = keep(tensor([-1]));
+  for (const _ of [1, 2, 3]) expect(predictWide()).toEqual([-1, -2]); // captured with the new weight
+  expect(predictions.areRight()).toBe(false); // the first shape was captured with the old one
 });
 
 test("predictions that cannot be captured are made normally, and the log says why once", () => {

@@ -4,8 +4,9 @@
  * updates are (device-updates.ts). A smaller batch uses the first rows of the captured one, and the others are zeros.
  *
  * A replayed pass reads the same memory as the captured one. Weights are always changed in place, but a plug-in can
- * replace a tensor that it predicts with. Therefore one prediction of each evaluation is also made normally; if it
- * differs, nothing is replayed from then on.
+ * replace a tensor that it predicts with. Therefore one replayed prediction of each evaluation is also made normally. This
+ * is done at its end: the host is then many batches ahead of the device and launches the normal pass in the meantime. If
+ * the two differ, the evaluation is repeated, and nothing is replayed from then on.
  */
 
 import { CudaGraph } from "../engine/cuda-graph.js";
@@ -14,6 +15,7 @@ import { noGrad, type Tensor } from "../engine/tensor.js";
 import { EngineError } from "../errors.js";
 import { paddedRows } from "../nn/padded-rows.js";
 import { type DeviceUpdatesOptions, whyNot } from "./device-updates.js";
+import type { EvaluateOptions } from "./evaluate.js";
 import type { Learner } from "./learner.js";
 
 /** The number of normal predictions before the capture. In these, the network's kernels are planned. */
@@ -30,14 +32,21 @@ export class DevicePredictions implements Disposable {
   /** By the shape of a batch: the number of normal predictions, and the captured one. */
   private readonly plain = new Map<string, number>();
   private readonly captured = new Map<string, Captured>();
+  /** The passes that were replayed since the last check. Their inputs and logits are still there. */
+  private readonly replayed = new Set<Captured>();
+  /**
+   * Whether a batch may contain rows of several splits. On a CPU it may not: there, losses are summed as they always
+   * were, to the last bit.
+   */
+  private readonly mixed: boolean;
   private mayCapture: boolean;
-  private isChecked = false;
 
   constructor(
     private readonly learner: Learner,
     private readonly options: DeviceUpdatesOptions,
   ) {
-    this.mayCapture = options.device !== "cpu" && (options.capture ?? true) && learner.padsPredictions;
+    this.mixed = options.device !== "cpu" && learner.padsPredictions;
+    this.mayCapture = this.mixed && (options.capture ?? true);
   }
 
   /** Whether predictions are replayed now. */
@@ -45,9 +54,10 @@ export class DevicePredictions implements Disposable {
     return this.captured.size > 0;
   }
 
-  /** Must be called before each evaluation, so that its first replayed prediction is checked. */
-  begin(): void {
-    this.isChecked = false;
+  /** Returns the options of `evaluate` for one evaluation with these predictions. */
+  forEvaluation(): Required<Pick<EvaluateOptions, "predict" | "mixed" | "areRight">> {
+    this.replayed.clear(); // of an evaluation that was stopped
+    return { predict: (x) => this.predict(x), mixed: this.mixed, areRight: () => this.areRight() };
   }
 
   /** Returns the logits of a batch, as `Learner.predict` does. They are valid until the next prediction. */
@@ -62,10 +72,29 @@ export class DevicePredictions implements Disposable {
       this.plain.set(shape, before + 1);
       return this.learner.predict(x);
     }
-    return this.isChecked ? this.replay(captured, x) : this.checked(captured, x);
+    return this.replay(captured, x);
   }
 
-  private replay({ graph, x, logits }: Captured, batch: Tensor): Tensor {
+  /**
+   * Compares the last replayed prediction of every shape with a normal one. If they differ, it returns false, and
+   * nothing is replayed from then on.
+   */
+  areRight(): boolean {
+    const replayed = [...this.replayed];
+    this.replayed.clear();
+    const areRight = replayed.every(({ x, logits }) =>
+      scope(() => {
+        const plain = this.learner.predict(x);
+        return logits.equal(plain) || !Number.isFinite(plain.sum().item()); // NaN does not equal itself
+      }),
+    );
+    if (!areRight) this.giveUp("a replayed prediction differs from a normal one");
+    return areRight;
+  }
+
+  private replay(captured: Captured, batch: Tensor): Tensor {
+    const { graph, x, logits } = captured;
+    this.replayed.add(captured);
     return noGrad(() => {
       scope(() => {
         x.narrow(0, 0, batch.rows).copy_(batch);
@@ -74,15 +103,6 @@ export class DevicePredictions implements Disposable {
       graph.replay();
       return logits.narrow(0, 0, batch.rows);
     });
-  }
-
-  /** Makes a prediction twice, and stops replaying if the two differ. */
-  private checked(captured: Captured, x: Tensor): Tensor {
-    const plain = this.learner.predict(x);
-    if (scope(() => this.replay(captured, x).equal(plain))) this.isChecked = true;
-    else if (scope(() => Number.isFinite(plain.sum().item())))
-      this.giveUp("a replayed prediction differs from a normal one");
-    return plain;
   }
 
   private tryCapture(shape: string, batch: Tensor, rows: number): void {
@@ -112,6 +132,7 @@ export class DevicePredictions implements Disposable {
       for (const tensor of [x, logits]) tensor.dispose();
     }
     this.captured.clear();
+    this.replayed.clear();
   }
 
   [Symbol.dispose](): void {

@@ -35,7 +35,6 @@ export async function evaluateRun(
   { step, last, keep }: { step: number; last: boolean; keep: (rows: readonly RunRecord[]) => void },
 ): Promise<void> {
   const { plan, folder, progress } = run;
-  run.predictions.begin();
   const current = await rowsOf(run, CURRENT, step, { pause: run.pause }); // only this call can be stopped
   const bad = current.find(({ value }) => !Number.isFinite(value));
   if (bad) throw new EngineError(`${bad.metric} on ${bad.split} of ${bad.domain} is ${bad.value}`, "evaluate");
@@ -55,7 +54,8 @@ export async function evaluateRun(
   }
   if (plan.settings.t3a !== undefined) {
     using adapted = new AdaptedPredictions(run.learner, plan.settings.t3a);
-    rows.push(...(await rowsOf(run, T3A, step, { predict: (...asked) => adapted.predict(...asked) })));
+    const predict: EvaluateOptions["predict"] = (...asked) => adapted.predict(...asked);
+    rows.push(...(await rowsOf(run, T3A, step, { predictions: { predict } })));
   }
   folder.checkOwner();
   keep(rows);
@@ -116,18 +116,23 @@ function takeLogs(progress: Progress, step: number): RunRecord[] {
 }
 
 function rowsOf(
-  { plan, loader, predictions, reporter }: Running,
+  run: Running,
   model: string,
   step: number,
   {
     pause = () => turn(),
-    predict = (x) => predictions.predict(x),
+    predictions = run.predictions.forEvaluation(),
     isWanted = (domain, part) =>
-      plan.settings.evaluateTraining || part !== "in" || plan.settings.testDomains.includes(domain),
-  }: { pause?: () => Promise<void> } & Partial<Pick<EvaluateOptions, "predict" | "isWanted">> = {},
+      run.plan.settings.evaluateTraining || part !== "in" || run.plan.settings.testDomains.includes(domain),
+  }: {
+    pause?: () => Promise<void>;
+    predictions?: Pick<EvaluateOptions, "predict" | "mixed" | "areRight">;
+    isWanted?: EvaluateOptions["isWanted"];
+  } = {},
 ): Promise<RunRecord[]> {
+  const { plan, loader, reporter } = run;
   return evaluate({
-    ...{ loader, predict, split: plan.split, isWanted, step, model },
+    ...{ loader, ...predictions, split: plan.split, isWanted, step, model },
     pause: (done, samples) => {
       reporter.progress?.(`evaluating after step ${step}: ${done} of ${samples}`);
       return pause();

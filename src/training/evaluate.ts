@@ -24,13 +24,20 @@ export interface EvaluateOptions {
   step: number;
   /** The model of the rows: `current`, or the id of a follower. */
   model: string;
+  /** Whether a batch may contain rows of several parts, so that only the last one is smaller (default: false). */
+  mixed?: boolean;
+  /**
+   * Called after the last prediction, before the device has finished. If it returns false, all predictions are made
+   * again.
+   */
+  areRight?: () => boolean;
   /** Called after every batch with the progress, so that signals and timers are processed. */
   pause?: (done: number, samples: number) => Promise<void>;
 }
 
 /** Returns the accuracy and loss on every part of every domain, in the dataset's order. Empty parts have no rows. */
 export async function evaluate(options: EvaluateOptions): Promise<RunRecord[]> {
-  const { loader, predict, split, isWanted = () => true, step, model, pause } = options;
+  const { loader, predict, split, isWanted = () => true, step, model, mixed, pause } = options;
   const wanted = [...split].flatMap(([domain, parts]) =>
     PARTS.map((part) => ({ domain, part, count: parts[part].length })).filter(
       ({ part, count }) => count > 0 && isWanted(domain, part),
@@ -40,13 +47,14 @@ export async function evaluate(options: EvaluateOptions): Promise<RunRecord[]> {
   let done = 0;
   using kept = new Scope();
   const sums: Sums[] = [];
-  for await (const batch of loader.evaluateSplits(wanted, { step })) {
+  for await (const batch of loader.evaluateSplits(wanted, { step, mixed })) {
     using _ = batch;
     const { domain, part } = wanted[batch.splits[0].index];
     kept.run(() => sums.push(...sumsOf(batch, (x) => predict(x, domain, part))));
     done += batch.x.rows;
     await pause?.(done, samples);
   }
+  if (options.areRight?.() === false) return evaluate({ ...options, areRight: undefined });
   const totals = wanted.map(() => ({ count: 0, correct: 0, loss: 0 }));
   const [correct, loss] = kept.run(() => [numbersOf(sums, "correct"), numbersOf(sums, "loss")]);
   for (const [i, { index, count }] of sums.entries()) {
