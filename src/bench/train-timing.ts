@@ -36,6 +36,8 @@ export interface Timed extends TimedSteps {
   evaluationSeconds: number;
   /** Evaluated pictures per second. */
   evaluationRate: number;
+  /** On a GPU, the seconds until the host has launched the evaluation. The closer to the whole time, the more it is the host's. */
+  launchSeconds?: number;
 }
 
 /** The number of warm-up steps. An update is captured after three steps. */
@@ -48,38 +50,51 @@ const WARM_UP = 10;
 const AT_HAND = 40;
 
 /** Trains a run for some steps and evaluates it. */
-export async function timeTraining(plan: Plan, steps: number): Promise<Timed> {
+export async function timeTraining(
+  plan: Plan,
+  steps: number,
+  { evaluationBatch }: { evaluationBatch?: number } = {},
+): Promise<Timed> {
   setThreads(plan.settings.threads);
   using samples = await openSamples(plan);
   if (!samples?.pictures) throw new TypeError("bench train: no pictures"); // planning rejects other datasets
-  let evaluationSeconds = Number.NaN;
-  const timed = await timeSteps(
-    plan,
-    { ...samples, pictures: samples.pictures },
-    steps,
-    async (loader, predictions, when) => {
-      const start = performance.now();
-      const { split } = plan;
-      await evaluate({ loader, ...predictions.forEvaluation(), split, step: 0, model: CURRENT, pause: () => turn() });
-      if (when === "after") evaluationSeconds = (performance.now() - start) / 1000;
-    },
-  );
+  let [evaluationSeconds, launchSeconds] = [Number.NaN, Number.NaN];
+  const around: Around = async (loader, predictions) => {
+    const start = performance.now();
+    const since = (): number => (performance.now() - start) / 1000;
+    const { areRight, ...options } = predictions.forEvaluation();
+    await evaluate({
+      ...{ ...options, loader, split: plan.split, step: 0, model: CURRENT, pause: () => turn() },
+      areRight() {
+        launchSeconds = since();
+        return areRight();
+      },
+    });
+    evaluationSeconds = since();
+  };
+  const timed = await timeSteps(plan, { ...samples, pictures: samples.pictures }, steps, { around, evaluationBatch });
   const pictures = plan.dataset.domains.reduce((sum, { count }) => sum + count, 0);
-  return { ...timed, evaluationSeconds, evaluationRate: pictures / evaluationSeconds };
+  return {
+    ...{ ...timed, evaluationSeconds, evaluationRate: pictures / evaluationSeconds },
+    ...(plan.settings.device !== "cpu" && { launchSeconds }),
+  };
 }
 
-/** Called before the steps, when every picture has been read once, and after them. */
-type Around = (loader: Loader, predictions: DevicePredictions, when: "before" | "after") => Promise<void>;
+/** Called before the steps, so that every picture has been read once, and after them. */
+type Around = (loader: Loader, predictions: DevicePredictions) => Promise<void>;
 
 /** Trains a run for some steps on open samples. */
 export async function timeSteps(
   plan: Plan,
   samples: Samples & { readonly pictures: PictureStore },
   steps: number,
-  around: Around = async () => {},
+  { around = async () => {}, evaluationBatch }: { around?: Around; evaluationBatch?: number } = {},
 ): Promise<TimedSteps> {
   const { device } = plan.settings;
-  const loader = new Loader({ ...loaderOptions(plan, samples), steps: WARM_UP + steps });
+  const reading = loaderOptions(plan, samples);
+  const loader = new Loader({
+    ...{ ...reading, steps: WARM_UP + steps, evaluationBatch: evaluationBatch ?? reading.evaluationBatch },
+  });
   using learner = makeLearner(plan);
   const notes: string[] = [];
   const say = (text: string): void => void notes.push(text);
@@ -92,7 +107,7 @@ export async function timeSteps(
     }
   };
 
-  await around(loader, predictions, "before");
+  await around(loader, predictions);
   await run(0, WARM_UP);
   synchronize(device);
   updates.waited = 0;
@@ -104,7 +119,7 @@ export async function timeSteps(
   const waitMs = updates.waited / steps;
   const updateMs =
     device === "cpu" ? undefined : await onBatchesAtHand(updates, loader, { from: WARM_UP, times: steps });
-  await around(loader, predictions, "after");
+  await around(loader, predictions);
   return {
     ...{ stepMs, waitMs, updateMs, share: waitMs / stepMs },
     ...{ store: samples.pictures.kind, storeDevice: samples.pictures.device },

@@ -14,7 +14,8 @@ test("bench train times steps and an evaluation of limited size, and no files or
   await makePictureFolder(data, { perCell: 6, domains: ["a", "b", "c"] });
   const caches = () => readdirSync(tmpdir()).filter((name) => name.startsWith("nudge-train-bench-"));
   const before = { caches: caches(), tensors: liveTensors() };
-  const result = await benchTrain({ ...quick, data, limit: 8, algorithm: "ERM-NU", testDomain: "b" });
+  const options = { ...quick, data, limit: 8, algorithm: "ERM-NU", testDomain: "b", evaluationBatch: 5 };
+  const result = await benchTrain(options);
   expect({ caches: caches(), tensors: liveTensors() }).toEqual(before);
   expect(result).toMatchObject({
     ...{ pictures: 24, batch: 4, steps: 2, testDomain: "b", method: "ERM + NU", weights: "random" },
@@ -25,6 +26,7 @@ test("bench train times steps and an evaluation of limited size, and no files or
   expect(waitMs).toBeLessThan(stepMs);
   expect(share).toBeCloseTo(waitMs / stepMs, 12);
   expect(evaluationRate * evaluationSeconds).toBeCloseTo(24, 9);
+  expect(result.ours.launchSeconds).toBeUndefined(); // on a CPU it would be the whole time
 });
 
 test("beside the peer other methods than ERM and ERM-NU are refused before anything is decoded", async () => {
@@ -60,6 +62,9 @@ test("the text contains times, ratios and the messages of the loop", () => {
   );
   expect(trainText({ ...result, ours: { ...ours, storeDevice: "cpu" } })).toContain(
     "\n  nudge waits 0.5 ms of its step for data (2.5 %): decoded pictures are in the memory of the machine",
+  );
+  expect(trainText({ ...result, ours: { ...ours, launchSeconds: 1.2 } })).toContain(
+    "\n  nudge evaluates 4996 pictures per second; the host has launched all of it after 1.20 s\n",
   );
   expect(text.endsWith("\n  note: one thing")).toBe(true);
 });

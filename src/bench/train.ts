@@ -44,6 +44,8 @@ export interface TrainBenchOptions {
   batch: number;
   /** The number of timed steps. */
   steps: number;
+  /** The number of pictures in a batch of an evaluation (default: as in `nudge train`). */
+  evaluationBatch?: number;
   /** A Python with torchvision, to also time DomainBed's loop. */
   peer?: string;
   /** The number of worker processes of each of the peer's loaders (default: one per core, at most 8). */
@@ -88,7 +90,7 @@ export async function benchTrain(options: TrainBenchOptions): Promise<TrainBench
   const folder = options.cache ?? mkdtempSync(join(tmpdir(), "nudge-train-bench-"));
   try {
     const withCache = { ...plan, settings: { ...settings, cache: folder } };
-    const ours = await timeTraining(withCache, options.steps);
+    const ours = await timeTraining(withCache, options.steps, options);
     return {
       dataset: dataset.title,
       pictures: dataset.domains.reduce((sum, { count }) => sum + count, 0),

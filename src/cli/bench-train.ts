@@ -20,7 +20,7 @@ export function trainText(result: TrainBench): string {
     `One evaluation of all splits of all domains (the second one is timed)`,
     line("nudge", seconds(ours.evaluationSeconds), peer?.evaluationRatio),
     ...(peer ? [line(name, seconds(peer.evaluationSeconds), 1)] : []),
-    `  nudge evaluates ${ours.evaluationRate.toFixed(0)} pictures per second`,
+    `  nudge evaluates ${ours.evaluationRate.toFixed(0)} pictures per second${launchText(ours)}`,
   ];
   if (peer) lines.push(`  DomainBed's loop runs in float32, eager mode, with ${peer.title}`);
   return [...lines, ...ours.notes.map((note) => `  ${note}`)].join("\n");
@@ -37,6 +37,10 @@ function dataText({ stepMs, waitMs, updateMs, share, storeDevice }: TrainBench["
   if (updateMs === undefined) return meanwhile;
   return `the update alone takes ${updateMs.toFixed(1)} ms, so data loading adds ${Math.max(0, stepMs - updateMs).toFixed(1)} ms; ${meanwhile}`;
 }
+
+/** If the host has launched everything long before the GPU has finished, the GPU never waits for it. */
+const launchText = ({ launchSeconds }: TrainBench["ours"]): string =>
+  launchSeconds === undefined ? "" : `; the host has launched all of it after ${launchSeconds.toFixed(2)} s`;
 
 function storeText({ store, storeDevice }: TrainBench["ours"]): string {
   if (store === "memory")

@@ -202,6 +202,7 @@ export function benchCommand(): Command {
     )
     .option("--batch <n>", "the number of pictures per training domain in a batch", "32")
     .option("--steps <n>", "the number of measured steps", "100")
+    .option("--evaluation-batch <n>", "the number of pictures in a batch of an evaluation (default: as in nudge train)")
     .option(
       "--workers <n>",
       "the number of worker processes of each PyTorch DataLoader (default: one per core, at most 8)",
@@ -210,7 +211,7 @@ export function benchCommand(): Command {
     .action(async ({ peer, json, ...raw }: Flags<TrainBenchOptions>) => {
       const { benchTrain } = await import("../bench/train.js");
       const { trainText } = await import("./bench-train.js");
-      const numbers = counts(raw, "batch", "steps", "workers", "limit");
+      const numbers = counts(raw, "batch", "steps", "evaluationBatch", "workers", "limit");
       const result = await benchTrain({ ...raw, ...numbers, peer: peerName(peer) });
       print(json ? JSON.stringify(result) : trainText(result));
     });
