@@ -9,7 +9,7 @@
 import { cat, stack } from "../engine/ops.generated.js";
 import type { Tensor } from "../engine/tensor.js";
 import { BatchNorm, crossEntropy, type Layer } from "../nn/index.js";
-import type { Batch } from "./algorithm.js";
+import type { Batch, Minibatch } from "./algorithm.js";
 
 /** The features of some rows, all together and for each part. */
 export interface PartFeatures {
@@ -40,7 +40,7 @@ export function featuresOfParts(backbone: Layer, parts: readonly Tensor[], whole
 }
 
 /** Returns the rows of each domain in a tensor with one row per sample of the batch. */
-export function rowsByDomain(tensor: Tensor, { domains }: Batch): Tensor[] {
+export function rowsByDomain(tensor: Tensor, { domains }: { domains: readonly Pick<Minibatch, "y">[] }): Tensor[] {
   return rowsLike(
     domains.map(({ y }) => y),
     tensor,

@@ -16,20 +16,21 @@
  * - `gradientAlpha`: in DomainBed α is changed in place before the backward pass, which reads it from the same memory.
  *   S_Q   then uses the old weights and its gradient the new ones (`updated`). With `used`, both use the same weights.
  *
- * The heads are linear, so gradients and Hessian products have closed forms and no double backward is needed. Unlike in
- * DomainBed, heads and α are saved with a run. Penalties apply to z.
+ * The heads are linear, so gradients and Hessian products have closed forms and no double backward is needed. Their weights
+ * change only along the features of the domain: W ← W − Eᵀz for some E [n, classes]. So both loops run on [n, classes] with
+ * the Gram matrix zzᵀ instead of on weights, and for all domains at once if they have equally many samples. On a GPU each of their
+ * operations takes as long as its launch. Unlike in DomainBed, heads and α are saved with a run. Penalties apply to z.
  */
 
-import { empty, eye, linear, ones, stack } from "../engine/ops.generated.js";
+import { cat, empty, eye, linear, ones, stack } from "../engine/ops.generated.js";
 import type { Random } from "../engine/random.js";
 import { scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
 import { hparam, powerOfTen, powerOfTenInteger, variant } from "../hparams.js";
 import { crossEntropy, Linear, Module, StateBuffer, toFullPrecision } from "../nn/index.js";
-import { defineAlgorithm, type Minibatch } from "./algorithm.js";
+import { type Batch, defineAlgorithm, type Minibatch } from "./algorithm.js";
 import { rowsByDomain } from "./domain-parts.js";
-import { errors } from "./fishr.js";
 import { variantOf } from "./variant.js";
 
 const SUMS = ["aliased", "series"] as const;
@@ -76,9 +77,9 @@ export const trm = defineAlgorithm({
           return { loss: nll, features, logits, logs: { nll, trm_loss: nll.detach().zerosLike() } };
         ctx.checked(nll); // before the heads are updated
         if (classBalanced) heads.startFrom(classifier as Linear);
-        const rows = rowsByDomain(toFullPrecision(features), batch).map((x, e) => ({ x, y: batch.domains[e].y }));
-        for (const [e, own] of rows.entries()) heads.learn(e, own);
-        const risk = heads.transferRisk(rows, { cosWeight, eta, isAliased, isUpdated });
+        const x = toFullPrecision(features);
+        heads.learn(x, batch);
+        const risk = heads.transferRisk(x, batch, { cosWeight, eta, isAliased, isUpdated });
         return { loss: nll.add(risk), features, logits, logs: { nll, trm_loss: risk } };
       },
       predict: (x) => classifier.forward(backbone.forward(x)),
@@ -93,9 +94,9 @@ export class Heads extends Module {
   readonly alpha: StateBuffer; // [domains, domains]
 
   constructor(
-    private readonly domains: number,
+    domains: number,
     private readonly width: number,
-    classes: number,
+    private readonly classes: number,
   ) {
     super();
     this.weight = new StateBuffer(empty([domains, classes, width]));
@@ -114,42 +115,77 @@ export class Heads extends Module {
     noGrad(() => this.weight.copy_(weight));
   }
 
-  /** Trains one head with SGD on the features of its domain. */
-  learn(domain: number, { x, y }: Minibatch): void {
-    noGrad(() => {
-      const z = x.detach();
-      const [weight, bias] = [this.weight.select(0, domain), this.bias.select(0, domain)];
-      for (let i = 0; i < HEAD_STEPS; i++)
-        scope(() => {
-          const step = errors(linear(z, weight, bias), y).mul(-HEAD_LR / z.rows);
-          weight.addmm_(step.t(), z);
-          bias.add_(step.sum(0));
-        });
-    });
+  /** Trains each head with SGD on the features of its domain. `z` are the features of the whole batch. */
+  learn(z: Tensor, batch: Labels): void {
+    noGrad(() =>
+      scope(() => {
+        for (const { first, x, y, n, count } of partsOf(z, oneHot(batch.y, this.classes, z), batch)) {
+          const [weight, bias] = [this.weight, this.bias].map((each) => each.narrow(0, first, count));
+          // With errors E, a step changes W by −ηEᵀx/n and the bias by −ηΣE/n: the logits by −η(xxᵀ + 1)E/n.
+          const rate = -HEAD_LR / n;
+          const gram = x.bmm(x.transpose(1, 2)).add(1).mul(rate); // [count, n, n]
+          let logits = x.bmm(weight.transpose(1, 2)).add(bias.unsqueeze(1)); // [count, n, classes]
+          const errors: Tensor[] = [];
+          for (let i = 0; i < HEAD_STEPS; i++) {
+            errors.push(logits.softmax(2).sub(y));
+            logits = logits.baddbmm(gram, errors[i]);
+          }
+          const sum = stack(errors).sum(0);
+          weight.add_(sum.transpose(1, 2).bmm(x), { alpha: rate });
+          bias.add_(sum.sum(1), { alpha: rate });
+        }
+      }),
+    );
   }
 
-  /** Returns the second term of L, computed from the features and labels of each domain, and updates α. */
-  transferRisk(domains: readonly Minibatch[], { cosWeight, eta, isAliased, isUpdated }: RiskOptions): Tensor {
-    const alpha = noGrad(() => this.alpha.div(this.alpha.sum(1, true)));
-    const risks = domains.map((own, q) => {
-      const [weight, bias] = [this.weight.select(0, q).clone(), this.bias.select(0, q).clone()];
-      const row = alpha.select(0, q); // [domains]
-      const losses = stack(domains.map(({ x, y }) => crossEntropy(linear(x, weight, bias), y)));
-      const along = gradient(own, weight, bias);
-      const direction = noGrad(() => {
-        const parts = stack(domains.map((other) => gradient(other, weight, bias)));
-        const start = parts.mul(row.view(this.domains, 1, 1)).sum(0);
-        return neumannSum(start, hessianOf(own.x, linear(own.x, weight, bias)), isAliased);
-      });
-      const next = noGrad(() => row.mul(losses.mul(row).mul(eta).exp()));
-      noGrad(() => this.alpha.select(0, q).copy_(next));
-      const weighted = losses.mul(isUpdated ? next : row).sum();
-      const value = losses.detach().mul(row).sum();
-      const others = isUpdated ? weighted.add(value.sub(weighted.detach())) : weighted;
-      return others.sub(direction.mul(along).sum(), { alpha: cosWeight });
+  /** Returns the second term of L, computed from the features of the batch, and updates α. */
+  transferRisk(z: Tensor, batch: Labels, { cosWeight, eta, isAliased, isUpdated }: RiskOptions): Tensor {
+    const { weight, bias, width, classes } = this;
+    const heads = bias.rows;
+    const alpha = noGrad(() => this.alpha.div(this.alpha.sum(1, true))); // [heads, domains]
+    const logits = linear(z, weight.view(-1, width), bias.view(-1)).view(z.rows, heads, classes);
+    const y = batch.y.unsqueeze(1).expand([z.rows, heads]).reshape(-1);
+    const each = crossEntropy(logits.view(-1, classes), y, { reduction: "none" }).view(-1, heads);
+    const means = rowsByDomain(each, batch).map((own) => own.mean(0));
+    const losses = stack(means, 1); // [heads, domains]
+
+    // p, the gradient of S_Q, and then the gradient of the head's own loss along u_Q.
+    const targets = oneHot(batch.y, classes, z);
+    const p = noGrad(() => {
+      const shares = cat(batch.domains.map(({ y }, i) => alpha.select(1, i).div(y.rows).expand([y.rows, heads])));
+      const errors = logits.softmax(2).sub(targets.unsqueeze(1)).mul(shares.unsqueeze(2));
+      return errors.permute(1, 2, 0).reshape(-1, z.rows).mm(z).view(heads, classes, width);
     });
-    return stack(risks).mean();
+    const own = rowsByDomain(logits, batch).map((rows, q) => rows.select(1, q)); // [n, classes] each
+    const along = partsOf(z, targets, batch).map(({ first, x, y, n, count }) => {
+      const probabilities = stack(own.slice(first, first + count)).softmax(2);
+      const u = noGrad(() => neumannSums(p.narrow(0, first, count), x.detach(), probabilities.detach(), isAliased));
+      return probabilities
+        .sub(y)
+        .mul(x.bmm(u.transpose(1, 2)))
+        .sum()
+        .div(n);
+    });
+
+    const next = noGrad(() => alpha.mul(losses.mul(alpha).mul(eta).exp()));
+    noGrad(() => this.alpha.copy_(next));
+    const weighted = losses.mul(isUpdated ? next : alpha).sum();
+    const value = losses.detach().mul(alpha).sum();
+    const others = isUpdated ? weighted.add(value.sub(weighted.detach())) : weighted;
+    return along.reduce((sum, one) => sum.sub(one, { alpha: cosWeight }), others).div(heads);
   }
+}
+
+/** The labels of a batch, and of each of its domains. */
+type Labels = Pick<Batch, "y"> & { readonly domains: readonly Pick<Minibatch, "y">[] };
+
+/** Domains with equally many samples: features [count, n, width] and labels [count, n, classes] of the domains from `first` on. */
+interface Part {
+  readonly first: number;
+  readonly count: number;
+  readonly n: number;
+  readonly x: Tensor;
+  readonly y: Tensor;
 }
 
 interface RiskOptions {
@@ -159,40 +195,48 @@ interface RiskOptions {
   readonly isUpdated: boolean;
 }
 
-/** ∇_W of the mean cross-entropy of a linear head, [classes, width]. */
-function gradient({ x, y }: Minibatch, weight: Tensor, bias: Tensor): Tensor {
-  return errors(linear(x, weight, bias), y)
-    .t()
-    .mm(x)
-    .div(x.rows);
+const oneHot = (y: Tensor, classes: number, { dtype }: Tensor): Tensor =>
+  y.toDType("int64").oneHot(classes).toDType(dtype);
+
+/** Returns all domains as one part if they have equally many samples, otherwise one part for each. */
+function partsOf(z: Tensor, targets: Tensor, batch: Labels): Part[] {
+  const [x, y] = [z, targets].map((each) => rowsByDomain(each, batch));
+  const all = [...x.keys()];
+  const groups = all.every((e) => x[e].rows === x[0].rows) ? [all] : all.map((e) => [e]);
+  return groups.map((group) => ({
+    ...{ first: group[0], count: group.length, n: x[group[0]].rows },
+    x: stack(group.map((e) => x[e])),
+    y: stack(group.map((e) => y[e])),
+  }));
 }
 
 /**
- * Returns the product with the Hessian of that loss with respect to W: with P = softmax and R = zVᵀ, mean_i (P_i∘R_i −
- * P_i(P_i·R_i)) z_iᵀ.
+ * Returns Σ_k v_k, v_k = (I − H)^k p, for each head or, if `isAliased` is true, DomainBed's sum. Nothing is added to a sum once an
+ * element of it exceeds 10. H is the Hessian of the mean cross-entropy with respect to the weights: with features z [heads, n,
+ * width], probabilities P [heads, n, classes] and R = zvᵀ, Hv = Dᵀz for D = (P∘R − P(P·R))/n. So v_k = p − A_kᵀz with A_k the sum of
+ * the D before, and R = zpᵀ − zzᵀA_k.
  */
-function hessianOf(z: Tensor, logits: Tensor): (v: Tensor) => Tensor {
-  const p = logits.softmax(1); // [n, classes]
-  return (v) => {
-    const weighted = p.mul(z.mm(v.t()));
-    return weighted
-      .sub(p.mul(weighted.sum(1, true)))
-      .t()
-      .mm(z)
-      .div(z.rows);
-  };
-}
-
-/** Returns Σ_k (I − H)^k p or, if `isAliased` is true, DomainBed's sum. Nothing is added once an element exceeds 10. */
-export function neumannSum(p: Tensor, hessian: (v: Tensor) => Tensor, isAliased: boolean): Tensor {
-  let v = p;
-  let sum = p;
-  let isActive = sum.abs().max().le(Number.POSITIVE_INFINITY);
-  for (let k = 1; k <= TERMS; k++) {
-    v = v.sub(hessian(v));
-    const next = isAliased && k === 1 ? v.mul(2) : sum.add(v);
-    sum = next.where(isActive, sum);
-    isActive = isActive.logicalAnd(sum.abs().max().le(LARGEST));
+export function neumannSums(p: Tensor, z: Tensor, probabilities: Tensor, isAliased: boolean): Tensor {
+  const [heads, n, classes] = probabilities.shape;
+  const gram = z.bmm(z.transpose(1, 2)).div(-n); // [heads, n, n]
+  let r = z.bmm(p.transpose(1, 2)); // [heads, n, classes]
+  const parts: Tensor[] = []; // the D, times n
+  for (let k = 0; k < TERMS; k++) {
+    const weighted = probabilities.mul(r);
+    parts.push(weighted.addcmul(probabilities, weighted.sum(2, true), { value: -1 }));
+    if (k + 1 < TERMS) r = r.baddbmm(gram, parts[k]);
   }
-  return sum;
+  const sums = stack(parts, 1).cumsum(1).div(n); // [heads, terms, n, classes]
+  const a = sums.transpose(2, 3).reshape(heads, TERMS * classes, n);
+  const v = p.unsqueeze(1).sub(a.bmm(z).view(heads, TERMS, classes, -1)); // [heads, terms, classes, width]
+  const first = isAliased ? v.select(1, 0) : p;
+  const large = v.cumsum(1).add(first.unsqueeze(1)).abs().amax([2, 3]).le(LARGEST).logicalNot(); // [heads, terms]
+  // A term is skipped if one of the sums before it is too large.
+  const before = large
+    .narrow(1, 0, TERMS - 1)
+    .toDType("int64")
+    .cumsum(1)
+    .gt(0);
+  const kept = v.narrow(1, 1, TERMS - 1).maskedFill(before.view(heads, TERMS - 1, 1, 1), 0);
+  return first.add(v.select(1, 0)).add(kept.sum(1));
 }
