@@ -198,6 +198,23 @@ napi_value gather(Call& call) {
   return fromTensor(*call.state, call.env, std::move(out));
 }
 
+// join(parts, pinned) → uint8 [sum of lengths]: concatenated arrays, copied with threads.
+napi_value join(Call& call) {
+  uint32_t count = 0;
+  check(call.env, napi_get_array_length(call.env, call.at(0), &count), "join: parts");
+  std::vector<Bytes> parts = partsOf(call.env, call.at(0), count);
+  bool pinned = toBool(call.env, call.at(1), "pinned");
+  std::vector<int64_t> ends(parts.size());
+  int64_t total = 0;
+  for (size_t i = 0; i < parts.size(); i++) ends[i] = total += static_cast<int64_t>(parts[i].size);
+  at::Tensor out = at::empty({total}, at::TensorOptions().dtype(at::kByte).pinned_memory(pinned));
+  auto* target = static_cast<uint8_t*>(out.data_ptr());
+  at::parallel_for(0, static_cast<int64_t>(parts.size()), 8, [&](int64_t from, int64_t to) {
+    for (int64_t i = from; i < to; i++) std::memcpy(target + ends[i] - parts[i].size, parts[i].data, parts[i].size);
+  });
+  return fromTensor(*call.state, call.env, std::move(out));
+}
+
 // willNeed(files, offsets, lengths): tells the system that these parts will be read. It is a hint, so failures are
 // ignored.
 napi_value willNeed(Call& call) {
@@ -215,6 +232,7 @@ napi_value willNeed(Call& call) {
 void defineAugment(napi_env env, napi_value exports, State* state) {
   defineFunction(env, exports, state, "augment", entry<augment>);
   defineFunction(env, exports, state, "gather", entry<gather>);
+  defineFunction(env, exports, state, "join", entry<join>);
   defineFunction(env, exports, state, "willNeed", entry<willNeed>);
 }
 

@@ -4,12 +4,55 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <utility>
 
 namespace nudge {
 
-struct RgbPicture {
+// Pixels of three bytes. The memory is kept when the size changes, so that a picture can be used again and again.
+class RgbPicture {
+ public:
   int width = 0, height = 0;
-  uint8_t* pixels = nullptr;  // three bytes per pixel, from malloc
+  uint8_t* pixels = nullptr;
+
+  RgbPicture() = default;
+  RgbPicture(const RgbPicture&) = delete;
+  RgbPicture& operator=(const RgbPicture&) = delete;
+  ~RgbPicture() { std::free(pixels); }
+
+  size_t bytes() const { return static_cast<size_t>(width) * height * 3; }
+
+  // Returns false if there is not enough memory. The pixels are not initialized.
+  bool resize(int newWidth, int newHeight) {
+    width = newWidth;
+    height = newHeight;
+    if (bytes() <= room_) return true;
+    std::free(pixels);
+    pixels = static_cast<uint8_t*>(std::malloc(bytes()));
+    room_ = pixels == nullptr ? 0 : bytes();
+    return pixels != nullptr;
+  }
+
+  void clear() {
+    std::free(release());
+    width = height = 0;
+  }
+
+  // The caller frees the pixels.
+  uint8_t* release() {
+    room_ = 0;
+    return std::exchange(pixels, nullptr);
+  }
+
+  void swap(RgbPicture& other) {
+    std::swap(width, other.width);
+    std::swap(height, other.height);
+    std::swap(pixels, other.pixels);
+    std::swap(room_, other.room_);
+  }
+
+ private:
+  size_t room_ = 0;
 };
 
 struct DecodeLimits {
@@ -26,6 +69,12 @@ bool decodeJpeg(const uint8_t* data, size_t size, const DecodeLimits& limits, Rg
 // Decodes a PNG file with 8 bits per sample, without its alpha channel. Returns false for other depths, interlaced,
 // animated, damaged or truncated files, and if a limit is exceeded.
 bool decodePng(const uint8_t* data, size_t size, const DecodeLimits& limits, RgbPicture& out);
+
+enum class Reduction { kLanczos, kLinear, kCubic };
+
+// Makes a picture smaller, with the bytes of libvips. Returns false if there is not enough memory, if a side becomes longer, or if it
+// becomes four times as short or shorter: libvips then does something else. `plain` avoids vector instructions, for tests.
+bool reduce(const RgbPicture& picture, int width, int height, Reduction kernel, bool plain, RgbPicture& out);
 
 // Thrown inside a decoder for anything unusual.
 struct Odd {};

@@ -408,11 +408,8 @@ class Decoder {
     makePlanes();
     readScan();
     require(scan_.at[1] == 0xd9);  // for example, another scan
-    size_t stride = static_cast<size_t>(width_) * 3, bytes = stride * height_;
-    auto* pixels = static_cast<uint8_t*>(std::malloc(bytes));
-    if (pixels == nullptr) throw Odd{};
-    writePixels(pixels, stride);
-    out = {width_, height_, pixels};
+    require(out.resize(width_, height_));
+    writePixels(out.pixels, static_cast<size_t>(width_) * 3);
   }
 
  private:

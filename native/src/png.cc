@@ -106,15 +106,8 @@ class Decoder {
     require(filtered / 1032 <= scratch_.packed.size());  // the highest compression
     scratch_.filtered.resize(filtered + kInflateSlack);
     inflate(scratch_.packed.data(), scratch_.packed.size(), scratch_.filtered.data(), filtered);
-    auto* pixels = static_cast<uint8_t*>(std::malloc(static_cast<size_t>(width_) * height_ * 3));
-    require(pixels != nullptr);
-    try {
-      writePixels(pixels, bytes);
-    } catch (...) {
-      std::free(pixels);
-      throw;
-    }
-    out = {width_, height_, pixels};
+    require(out.resize(width_, height_));
+    writePixels(out.pixels, bytes);
   }
 
  private:

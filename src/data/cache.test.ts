@@ -117,7 +117,7 @@ test("pixels that were replaced by noise are noticed, and the picture is decoded
     using pictures = await openPictures(dataset, { cache: folder, memoryLimit });
     expect(pictures.kind).toBe(memoryLimit === 0 ? "file" : "memory");
     const places = [0, 1, 2].map((index) => ({ domain: 0, index }));
-    const found = await Promise.all(places.map((place) => pictures.find(place)));
+    const found = await Promise.all(pictures.find(places));
     scope(() => {
       const draws = new Float32Array(3 * drawLength);
       for (let i = 0; i < 3; i++) plainDraw(40, 32, draws.subarray(i * drawLength));

@@ -6,8 +6,8 @@
  * Two results differ from PIL, whose results are not useful there: 16-bit gray keeps its high byte (PIL makes almost
  * everything white), and transparent pixels of a GIF are black (PIL shows the hidden color).
  *
- * Ordinary JPEG and PNG files are decoded by the addon (native/src/jpeg.cc, png.cc) if it is loaded, with the same
- * bytes in a quarter to a third of the time: for small pictures, sharp spends most of its time outside the decoder. Everything else
+ * Ordinary JPEG and PNG files are decoded and scaled by the addon (native/src/jpeg.cc, png.cc, reduce.cc) if it is loaded, with the
+ * same bytes in a quarter to a third of the time: for small pictures, sharp spends most of its time outside the decoder. Everything else
  * is decoded by sharp.
  *
  * A truncated file is decoded as far as possible and marked, as in the reference testbed. A picture whose short side is
@@ -17,6 +17,8 @@ import { readFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import sharp, { type Sharp } from "sharp";
 import { native } from "../engine/load.js";
+import { keep } from "../engine/scope.js";
+import { Tensor } from "../engine/tensor.js";
 import { DataError } from "../errors.js";
 import { type DecodedPicture, mostPixels } from "./decoded-picture.js";
 import { defaultShortSide } from "./default-short-side.js";
@@ -77,6 +79,28 @@ export async function decodeBytes(
   return (isCommon ? await decodeOrdinary(bytes, options) : null) ?? (await decodeOther(bytes, path, options));
 }
 
+/** Pictures in one buffer, one after the other. */
+export interface DecodedBatch {
+  /** The pixels, uint8. Dispose of it. */
+  readonly pixels: Tensor;
+  /** The width and height of each picture. Both are 0 if it is not an ordinary one: `decodeFile` decodes it or says why not. */
+  readonly sizes: Int32Array;
+}
+
+/**
+ * Reads and decodes picture files with the addon, on all threads, into one buffer (in pinned memory for a copy to a GPU). Null if there
+ * is no addon.
+ */
+export async function decodeFiles(
+  paths: readonly string[],
+  { shortSide = defaultShortSide, filter, upright = false, pinned = false }: DecodeOptions & { pinned?: boolean } = {},
+): Promise<DecodedBatch | null> {
+  if (!native || paths.some((path) => path.includes("\0"))) return null;
+  const scaling = [longestOf(shortSide), upright, mostPixels, shortSide, kernelOf(filter)] as const;
+  const decoded = await native.decodePictures(paths, decodersAtOnce, pinned, ...scaling);
+  return decoded && { pixels: keep(new Tensor(decoded.pixels)), sizes: decoded.sizes };
+}
+
 /**
  * Decodes an ordinary JPEG or PNG file, or its bytes, with the addon. Null for other files, and if the addon is not loaded.
  */
@@ -85,8 +109,8 @@ async function decodeOrdinary(
   { shortSide = defaultShortSide, filter, upright = false }: DecodeOptions,
 ): Promise<DecodedPicture | null> {
   if (!native || picture.length === 0 || (typeof picture === "string" && picture.includes("\0"))) return null;
-  const longest = shortSide === null ? 0 : Math.floor(shortSide * mostScaling);
-  const decoded = await native.decodePicture(picture, longest, upright, mostPixels);
+  const scaling = [longestOf(shortSide), upright, mostPixels, shortSide, kernelOf(filter)] as const;
+  const decoded = await native.decodePicture(picture, ...scaling);
   return decoded && scaleDown({ ...decoded, truncated: false }, { shortSide, filter });
 }
 
@@ -95,6 +119,7 @@ async function decodeOrdinary(
  * while it decodes, which is faster and gives other bytes.
  */
 const mostScaling = 1.9;
+const longestOf = (shortSide: number | null): number => (shortSide === null ? 0 : Math.floor(shortSide * mostScaling));
 
 /** Decodes all formats of sharp, and bitmaps. */
 async function decodeOther(

@@ -8,9 +8,9 @@ import { givenPictures } from "./sample-source.js";
 test("a batch is returned when the next one needs no more work of this thread", async () => {
   const log: string[] = [];
   const finder = {
-    find: async (sample: number) => {
-      log.push(`find ${sample}`);
-      return sample;
+    find: (samples: readonly number[]) => {
+      log.push(`find ${samples}`);
+      return samples.map(async (sample) => sample);
     },
     started: async () => {
       await new Promise((resolve) => setTimeout(resolve, 5));
@@ -18,7 +18,7 @@ test("a batch is returned when the next one needs no more work of this thread", 
     },
   };
   for await (const { found } of inOrder(slices([1, 2, 3], 2), finder)) log.push(`work on ${found}`);
-  expect(log).toEqual(["find 1", "find 2", "find 3", "started", "work on 1,2", "started", "work on 3"]);
+  expect(log).toEqual(["find 1,2", "find 3", "started", "work on 1,2", "started", "work on 3"]);
 });
 
 test("pictures of the next batch are decoded while this thread computes", async () => {
@@ -32,11 +32,12 @@ test("pictures of the next batch are decoded while this thread computes", async 
   let decoded = 0;
   const counting = {
     started: () => source.started!(),
-    find: async (sample: (typeof samples)[number]) => {
-      const found = await source.find(sample);
-      decoded++;
-      return found;
-    },
+    find: (batch: typeof samples) =>
+      source.find(batch).map(async (each) => {
+        const found = await each;
+        decoded++;
+        return found;
+      }),
   };
   const block = new Int32Array(new SharedArrayBuffer(4));
   for await (const { found } of inOrder(slices(samples, 3), counting)) {

@@ -3,7 +3,7 @@
  * while one is processed, and at most two are in memory.
  */
 
-import type { LostPicture } from "./picture-store.js";
+import type { Found as FoundSample, LostPicture } from "./picture-store.js";
 
 /** A batch of samples. */
 export interface FoundBatch<S, Found> {
@@ -15,7 +15,7 @@ export interface FoundBatch<S, Found> {
 }
 
 interface Finder<S, Found> {
-  find(sample: S): Found | LostPicture | Promise<Found | LostPicture>;
+  find(samples: readonly S[]): readonly FoundSample<Found>[];
   /** Announces samples that will be needed soon. */
   expect?(found: readonly Found[]): void;
   /** Resolves when other threads can finish the work without this thread. */
@@ -45,7 +45,7 @@ export async function* inOrder<S, Found>(
 }
 
 async function findAll<S, Found>(samples: readonly S[], finder: Finder<S, Found>): Promise<FoundBatch<S, Found>> {
-  const outcomes = await Promise.all(samples.map((sample) => finder.find(sample)));
+  const outcomes = await Promise.all(finder.find(samples));
   const found = outcomes.filter((outcome): outcome is Awaited<Found> => !isLost(outcome));
   finder.expect?.(found);
   return {

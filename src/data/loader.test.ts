@@ -227,9 +227,9 @@ test("at most the requested number of batches is prepared ahead", async () => {
     ...stores.memory,
     kind: "memory",
     device: "cpu",
-    find: (sample) => {
-      asked.push(sample.index);
-      return stores.memory.find(sample);
+    find: (samples) => {
+      asked.push(...samples.map(({ index }) => index));
+      return stores.memory.find(samples);
     },
     expect() {},
     block: (pictures) => stores.memory.block(pictures),
@@ -368,7 +368,8 @@ test("memory stays bounded on a dataset larger than the limit, and nothing is le
     for (let step = 0; step < 30; step++) (await loader.batch(step))[Symbol.dispose]();
     const batch = 16 * 200 * 160 * 3;
     const rows = 16 * 3 * 32 * 32 * 4;
-    expect(memory().peak - start).toBeLessThan(2 * rows + batch + 1e5);
+    const prepared = cache === false ? 3 : 1; // decoded pictures wait in the engine's memory until their step
+    expect(memory().peak - start).toBeLessThan(2 * rows + prepared * batch + 1e5);
     if (!(pictures instanceof DecodedPictures)) continue;
     expect(pictures.bytes).toBeLessThanOrEqual(limit);
     expect(pictures.bytes).toBeGreaterThan(limit * 0.9);

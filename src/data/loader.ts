@@ -235,22 +235,22 @@ export class Loader {
       .batch(step)
       .flatMap(({ index: domain, pictures }) => Array.from(pictures, (index): SampleId => ({ domain, index })));
     const places = placesInDomains(samples);
-    const outcomes = await Promise.all(samples.map((sample, i) => this.findOrReplace(sample, step, places[i])));
-    const found = outcomes.map((outcome) => outcome.found);
-    this.source.expect(found);
-    return { samples: outcomes.map(({ sample }) => sample), found };
+    const found = this.source.find(samples);
+    const outcomes = await Promise.all(samples.map((sample, i) => this.orReplaced(found[i], sample, step, places[i])));
+    const available = outcomes.map((outcome) => outcome.found);
+    this.source.expect(available);
+    return { samples: outcomes.map(({ sample }) => sample), found: available };
   }
 
   /**
-   * Finds the sample or, if it cannot be read, another one of the `in` split of its domain, by draws that depend on its
-   * position.
+   * The sample or, if it cannot be read, another one of the `in` split of its domain, by draws that depend on its position.
    */
-  private findOrReplace(
+  private orReplaced(
+    outcome: unknown,
     sample: SampleId,
     step: number,
     place: number,
   ): { sample: SampleId; found: unknown } | Promise<{ sample: SampleId; found: unknown }> {
-    const outcome = this.source.find(sample);
     if (!(outcome instanceof Promise) && !isLost(outcome)) return { sample, found: outcome };
     return this.replaced(sample, step, place, outcome);
   }
@@ -269,7 +269,7 @@ export class Loader {
           `training domain "${name}": ${mostReplacements} pictures in a row cannot be read; the last: ${outcome.problem}`,
         );
       current = { domain, index: choices[random.integer(choices.length)] };
-      outcome = await this.source.find(current);
+      outcome = await this.source.find([current])[0];
     }
     return { sample: current, found: outcome };
   }

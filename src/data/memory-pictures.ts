@@ -58,7 +58,11 @@ export class MemoryPictures implements PictureStore {
     return new MemoryPictures(bytes, places);
   }
 
-  find({ domain, index }: SampleId): FoundPicture | LostPicture {
+  find(samples: readonly SampleId[]): (FoundPicture | LostPicture)[] {
+    return samples.map((sample) => this.findOne(sample));
+  }
+
+  private findOne({ domain, index }: SampleId): FoundPicture | LostPicture {
     const { offsets, sizes, problems } = this.domains[domain];
     const problem = problems.get(index);
     if (problem !== undefined) return { problem };

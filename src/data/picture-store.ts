@@ -42,12 +42,15 @@ export interface LostPicture {
   readonly problem: string;
 }
 
+/** Something that was looked up: it is there, it is lost, or it will be known later. */
+export type Found<T> = T | LostPicture | Promise<T | LostPicture>;
+
 export interface PictureStore extends Disposable {
   readonly kind: "memory" | "file" | "decode";
   /** The device of the bytes of `block`. */
   readonly device: string;
-  /** Looks up a picture. Returns a promise only if it has to be decoded. */
-  find(sample: SampleId): FoundPicture | LostPicture | Promise<FoundPicture | LostPicture>;
+  /** Looks up the pictures of a batch. A picture that has to be decoded is a promise. */
+  find(samples: readonly SampleId[]): Found<FoundPicture>[];
   /** Announces pictures that will be needed soon. */
   expect(pictures: readonly FoundPicture[]): void;
   /**

@@ -13,7 +13,7 @@ import { type DecodedPicture, type DecodeOptions, decodeBytes, readPicture } fro
 import { hostBlock, sizesOf } from "./file-pictures.js";
 import type { Framing } from "./framing.js";
 import { asArrays, type Colours, normalizations } from "./normalization.js";
-import type { FoundPicture, LostPicture, PictureStore, SampleId } from "./picture-store.js";
+import type { FoundPicture, Found as FoundSample, PictureStore, SampleId } from "./picture-store.js";
 
 /** Writes the draw of the i-th sample of a batch, for a picture of this size. */
 export type DrawSample = (i: number, width: number, height: number, into: Float32Array) => void;
@@ -34,7 +34,8 @@ export const plainTensor = <Found>(
 
 /** The source of a loader's samples. `find` returns `Found`, and `make` receives it. */
 export interface SampleSource<Found = unknown> {
-  find(sample: SampleId): Found | LostPicture | Promise<Found | LostPicture>;
+  /** Looks up the samples of a batch. */
+  find(samples: readonly SampleId[]): FoundSample<Found>[];
   /** Announces samples that will be needed soon. */
   expect(found: readonly Found[]): void;
   /** Resolves when other threads can finish the work without this thread. */
@@ -79,7 +80,7 @@ export function pictureSource(
     );
   const augment = device === "cpu" ? augmentOnHost : augmentOnDevice;
   return {
-    find: (sample) => store.find(sample),
+    find: (samples) => store.find(samples),
     expect: (found) => store.expect(found),
     plain: plainDrawOf(framing, size),
     make(found, draw) {
@@ -122,11 +123,13 @@ export function givenPictures(
     plain: plainDrawOf({ resize }, size),
     // Once a file's bytes are here, the decoder's threads need nothing more from this one.
     started: () => Promise.allSettled(reading.splice(0)),
-    find: ({ index }) =>
-      decode(pictures[index], index).catch((error: unknown) => {
-        if (error instanceof DataError) return { problem: error.message };
-        throw error;
-      }),
+    find: (samples) =>
+      samples.map(({ index }) =>
+        decode(pictures[index], index).catch((error: unknown) => {
+          if (error instanceof DataError) return { problem: error.message };
+          throw error;
+        }),
+      ),
     make(found, draw) {
       const parts = found.map(({ pixels }) => pixels);
       const sizes = sizesOf(found);
@@ -181,10 +184,10 @@ export function arraySource(
 const rememberedBytes = 2 ** 29;
 
 /** Reads samples, and keeps them in memory up to the limit. */
-function remembering({ domains }: ArrayDataset): (sample: SampleId) => Uint8Array | Float32Array {
+function remembering({ domains }: ArrayDataset): (samples: readonly SampleId[]) => (Uint8Array | Float32Array)[] {
   const known = domains.map(({ count }) => new Array<Uint8Array | Float32Array | undefined>(count));
   let room = rememberedBytes;
-  return ({ domain, index }) => {
+  const read = ({ domain, index }: SampleId): Uint8Array | Float32Array => {
     const before = known[domain][index];
     if (before) return before;
     const sample = domains[domain].read(index);
@@ -194,6 +197,7 @@ function remembering({ domains }: ArrayDataset): (sample: SampleId) => Uint8Arra
     }
     return sample;
   };
+  return (samples) => samples.map(read);
 }
 
 /** Converts bytes with interleaved channels to floats up to 1 with channels first. */

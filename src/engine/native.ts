@@ -111,14 +111,33 @@ export interface Native {
   /**
    * Reads a JPEG or PNG file, or uses its bytes, and decodes it in another thread. The result is null if the picture is
    * not an ordinary one, cannot be read, has more pixels than `mostPixels`, is a JPEG whose shorter side is longer than
-   * `shortSide` (0 for any length), or may have to be rotated and `upright` is true.
+   * `longest` (0 for any length), or may have to be rotated and `upright` is true. A picture whose shorter side is longer than
+   * `shortSide` is scaled down to that, with the bytes of sharp, unless it has to become four times as small or smaller. The kernels
+   * are the best that the processor has; with `plain`, tests choose others.
    */
   decodePicture(
     picture: string | Uint8Array,
-    shortSide: number,
+    longest: number,
     upright: boolean,
     mostPixels: number,
+    shortSide?: number | null,
+    filter?: "lanczos3" | "linear" | "cubic",
+    plain?: boolean,
   ): Promise<{ width: number; height: number; pixels: Uint8Array } | null>;
+  /**
+   * Decodes picture files like `decodePicture`, on several threads, into one buffer, which is in pinned memory if requested. `sizes` has the
+   * width and height of each, which are 0 if it needs another decoder. The result is null if there is not enough memory.
+   */
+  decodePictures(
+    paths: readonly string[],
+    threads: number,
+    pinned: boolean,
+    longest: number,
+    upright: boolean,
+    mostPixels: number,
+    shortSide?: number | null,
+    filter?: "lanczos3" | "linear" | "cubic",
+  ): Promise<{ pixels: Handle; sizes: Int32Array } | null>;
   /**
    * Prepares a network for prediction on the CPU and returns its number. Value 0 is the input, [channels, height, width]; step i
    * computes value i + 1. The twelve numbers of a step are described in src/model/network-plan.ts. The kernels are the best that the
@@ -136,6 +155,8 @@ export interface Native {
 
   /** Reads parts of files and concatenates them into one uint8 tensor. */
   gather(files: Int32Array, offsets: Float64Array, lengths: Float64Array, pinned: boolean): Handle;
+  /** The concatenation of arrays, copied with threads, as a uint8 tensor. */
+  join(parts: readonly Uint8Array[], pinned: boolean): Handle;
   /** Announces parts of files that will be read soon. */
   willNeed(files: Int32Array, offsets: Float64Array, lengths: Float64Array): void;
 

@@ -125,7 +125,10 @@ export class ModelDataset {
     for (const { domain, places } of this.chosen) {
       const { find, make, plain, started } = this.sourceOf(domain);
       const at = (this.dataset.domains as readonly Domain[]).indexOf(domain);
-      const finder = { find: (index: number) => find({ domain: at, index }), started };
+      const finder = {
+        find: (indices: readonly number[]) => find(indices.map((index) => ({ domain: at, index }))),
+        started,
+      };
       for await (const { samples, found, lost } of inOrder(slices(places, batchSize), finder)) {
         const x = plainTensor({ make, plain }, found);
         yield {

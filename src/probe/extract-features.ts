@@ -172,7 +172,10 @@ async function fill(store: FeatureStore, input: ExtractInput, options: ExtractOp
     ...{ device: settings.device, channelsLast: true, colours: coloursOf(settings), framing: framingOf(settings) },
   });
   const finder = {
-    find: async (place: Place) => ({ seen: await look(dataset.root, place), found: await source.find(place) }),
+    find: (places: readonly Place[]) => {
+      const found = source.find(places);
+      return places.map(async (place, i) => ({ seen: await look(dataset.root, place), found: await found[i] }));
+    },
   };
   let i = 0;
   for await (const { found: chunk } of inOrder(chunks, finder)) {

@@ -13,7 +13,7 @@ test("pictures are opened once for the runs of a dataset, and freed before anoth
   const source = async (dataset: typeof a) => {
     using store = await kept.open(dataset, { cache });
     expect(store.kind).toBe("memory");
-    const found = await store.find({ domain: 0, index: 1 });
+    const found = await store.find([{ domain: 0, index: 1 }])[0];
     if ("problem" in found) throw new Error(found.problem);
     return store.block([found]).source;
   };
@@ -33,7 +33,7 @@ test("pictures that were decoded stay decoded for the next run", async () => {
   using kept = new KeptPictures();
   const pixels = async () => {
     using store = await kept.open(dataset, { cache: false });
-    const found = await store.find({ domain: 0, index: 1 });
+    const found = await store.find([{ domain: 0, index: 1 }])[0];
     return "problem" in found ? undefined : found.pixels;
   };
   const once = await pixels();

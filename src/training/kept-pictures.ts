@@ -31,7 +31,7 @@ export class KeptPictures implements Disposable {
 const withoutDispose = (store: PictureStore): PictureStore => ({
   kind: store.kind,
   device: store.device,
-  find: (sample) => store.find(sample),
+  find: (samples) => store.find(samples),
   expect: (pictures) => store.expect(pictures),
   block: (pictures) => store.block(pictures),
   [Symbol.dispose]() {},

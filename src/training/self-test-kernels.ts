@@ -6,6 +6,7 @@
 
 import { augmentOnHost, centreCropDraw, drawAugmentation, drawLength, type PixelBlock } from "../data/augment.js";
 import { augmentOnDevice } from "../data/augment-device.js";
+import { blockOf, joinedOnHost } from "../data/file-pictures.js";
 import {
   biasClamp,
   biasClampTwice,
@@ -45,6 +46,7 @@ export const kernelChecks = (device: string): [name: string, check: () => CheckR
   ["kernel depthwise and its gradients, stride 2", () => closeTo(() => depthwisePairs(device, 2))],
   ["kernel depthwise_clamp as depthwise and bias_clamp, stride 1", () => closeTo(() => depthwiseClampPairs(device, 1))],
   ["kernel depthwise_clamp as depthwise and bias_clamp, stride 2", () => closeTo(() => depthwiseClampPairs(device, 2))],
+  ["pictures copied to the device together", () => closeTo(() => picturePairs(device))],
   ["kernel layer_norm and its gradients", () => closeTo(() => layerNormPairs(device))],
   ["kernel channel_mean and its gradient", () => closeTo(() => channelMeanPairs(device))],
   ["kernel channel_scale and its gradients", () => closeTo(() => channelScalePairs(device))],
@@ -147,6 +149,14 @@ function foldNormPairs(device: string): Pairs {
     ["gradient of gamma", ofGamma, ofScale.mul(one)],
     ["gradient of beta", ofBeta, exact(h)],
   ];
+}
+
+/** Pictures of odd lengths in one block, as decoded pictures are copied to a GPU: by pinned memory, without waiting. */
+function picturePairs(device: string): Pairs {
+  const parts = [7, 30_000, 1].map((length, k) => Uint8Array.from({ length }, (_, i) => (i * 7 + k) % 256));
+  const sizes = Int32Array.from(parts.flatMap(({ length }) => [length / 3, 1]));
+  const got = device === "cpu" ? joinedOnHost(parts, false) : blockOf(parts, sizes, device).source!;
+  return [["the bytes", got, tensor(Buffer.concat(parts))]];
 }
 
 function depthwisePairs(device: string, stride: number): Pairs {
