@@ -58,7 +58,7 @@ function checkInside(
   draw: Float32Array,
   { offset, width, height, bytes, size }: Record<"offset" | "width" | "height" | "bytes" | "size", number>,
 ): void {
-  const [left, top, w, h] = Array.from(draw.subarray(0, 4), Math.floor);
+  const { left, top, w, h } = cropOf(draw);
   const { wide, high, x, y } = targetOf(draw, size);
   const result = x >= 0 && y >= 0 && x + size <= wide && y + size <= high;
   const crop = result && left >= 0 && top >= 0 && w >= 1 && h >= 1 && left + w <= width && top + h <= height;
@@ -68,11 +68,21 @@ function checkInside(
   );
 }
 
+/** The position and the size of a crop. The fields are read one by one, because this runs for every picture of a batch. */
+const cropOf = (draw: Float32Array): Record<"left" | "top" | "w" | "h", number> => ({
+  left: Math.floor(draw[drawField.left]),
+  top: Math.floor(draw[drawField.top]),
+  w: Math.floor(draw[drawField.width]),
+  h: Math.floor(draw[drawField.height]),
+});
+
 /** The size that a crop is resized to, and the start of the result in it. */
-function targetOf(draw: Float32Array, size: number): Record<"wide" | "high" | "x" | "y", number> {
-  const [wide, high, x, y] = Array.from(draw.subarray(drawField.wide), Math.floor);
-  return { wide: wide || size, high: high || size, x, y };
-}
+const targetOf = (draw: Float32Array, size: number): Record<"wide" | "high" | "x" | "y", number> => ({
+  wide: Math.floor(draw[drawField.wide]) || size,
+  high: Math.floor(draw[drawField.high]) || size,
+  x: Math.floor(draw[drawField.x]),
+  y: Math.floor(draw[drawField.y]),
+});
 
 /**
  * The start of each sample's crop, the pixels per row of its picture, and its draw from the width on; see `struct
@@ -83,10 +93,13 @@ function augmentByKernels(source: Tensor, samples: readonly Sample[], options: A
   const { device } = source;
   const known = new Float64Array(samples.length * drawLength);
   for (const [i, { offset, stride, draw }] of samples.entries()) {
-    const own = known.subarray(i * drawLength, (i + 1) * drawLength);
-    own.set(draw);
-    const [left, top, width, height] = Array.from(draw.subarray(0, 4), Math.floor);
-    own.set([offset + top * stride + left * 3, stride / 3, width, height]);
+    const { left, top, w, h } = cropOf(draw);
+    const start = i * drawLength;
+    known.set(draw, start);
+    known[start] = offset + top * stride + left * 3;
+    known[start + 1] = stride / 3;
+    known[start + 2] = w;
+    known[start + 3] = h;
   }
   const about = upload(known, { shape: [samples.length, drawLength], device });
   const [shift, scale] = [mean, std].map((values) => upload(values, { device }));
@@ -101,11 +114,17 @@ const largest = (samples: readonly Sample[], field: number): number =>
 /** Groups of consecutive samples that fit together. */
 function inParts(samples: readonly Sample[]): Sample[][] {
   const parts: Sample[][] = [[]];
+  let [widest, tallest] = [1, 1];
   for (const sample of samples) {
-    const tried = [...(parts.at(-1) as Sample[]), sample];
-    const area = tried.length * largest(tried, drawField.width) * largest(tried, drawField.height);
-    if (tried.length > 1 && area > pixelsAtOnce) parts.push([sample]);
-    else parts[parts.length - 1] = tried;
+    const { w, h } = cropOf(sample.draw);
+    widest = Math.max(widest, w);
+    tallest = Math.max(tallest, h);
+    const part = parts.at(-1) as Sample[];
+    if (part.length === 0 || (part.length + 1) * widest * tallest <= pixelsAtOnce) part.push(sample);
+    else {
+      parts.push([sample]);
+      [widest, tallest] = [w, h];
+    }
   }
   return parts;
 }
@@ -133,9 +152,9 @@ function resized(
   const [n, width, height] = [samples.length, largest(samples, drawField.width), largest(samples, drawField.height)];
   // All values of the samples, copied to the device at once. float64 holds offsets exactly.
   const rows = samples.map(({ offset, stride, draw }) => {
-    const [left, top, w, h, flip] = Array.from(draw.subarray(0, 5), Math.floor);
+    const { left, top, w, h } = cropOf(draw);
     const { wide, high, x, y } = targetOf(draw, size);
-    return [offset + top * stride + left * 3, stride, w, h, flip, wide, high, x, y];
+    return [offset + top * stride + left * 3, stride, w, h, draw[drawField.flip], wide, high, x, y];
   });
   const known = upload(rows, { dtype: "float64", device });
   const column = (i: number, ...shape: number[]): Tensor => known.select(1, i).reshape(n, ...shape);

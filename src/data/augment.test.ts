@@ -1,11 +1,13 @@
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { expectClose } from "../../tests/support/close.js";
 import { keyedRandom } from "../engine/philox.js";
 import { scope } from "../engine/scope.js";
 import { type Tensor, tensor } from "../engine/tensor.js";
 import { readWeights } from "../engine/weights.js";
 import { EngineError, UsageError } from "../errors.js";
 import { augmentOnHost, domainBedAugmentation, drawAugmentation, drawField, drawLength, plainDraw } from "./augment.js";
+import { augmentOnDevice } from "./augment-device.js";
 
 const vectors = fileURLToPath(new URL("../../tests/vectors/augment.safetensors", import.meta.url));
 
@@ -175,4 +177,19 @@ test.each([0.3, -0.3, 0.1234])("a hue shift of %d has PIL's bytes for colours of
   const options = { size, channelsLast: true, mean: new Float32Array(3), std: new Float32Array(3).fill(1) };
   const bytes = scope(() => Float32Array.from(augmentOnHost(block, draw, options).permute([0, 2, 3, 1]).toNumbers()));
   expect(bytes.reduce((wrong, value, i) => wrong + Number(Math.round(value * 255) !== expected[i]), 0)).toBe(0);
+});
+
+test("pictures that do not fit together are processed in parts, with the same result", () => {
+  const sizes = Int32Array.of(4200, 3, 3, 4200, 4200, 2, 30, 40); // the first two need 2 · 4200 · 4200 pixels together
+  const lengths = [0, 1, 2, 3].map((i) => sizes[2 * i] * sizes[2 * i + 1] * 3);
+  const offsets = Float64Array.from(lengths, (_, i) => lengths.slice(0, i).reduce((sum, length) => sum + length, 0));
+  const bytes = Uint8Array.from({ length: lengths.reduce((sum, length) => sum + length, 0) }, (_, i) => (i * i) % 251);
+  const draws = new Float32Array(4 * drawLength);
+  for (let i = 0; i < 4; i++)
+    plainDraw(sizes[2 * i], sizes[2 * i + 1], draws.subarray(i * drawLength, (i + 1) * drawLength));
+  scope(() => {
+    const block = { source: tensor(bytes), offsets, sizes };
+    const onHost = augmentOnHost(block, draws, { size: 8 });
+    expectClose(augmentOnDevice(block, draws, { size: 8 }), onHost, { atol: 1e-6 });
+  });
 });
