@@ -142,6 +142,7 @@ const OPERATORS: readonly (readonly [name: string, overload: string, arguments: 
   ["aten::linear", "", "input weight bias"],
   ["aten::conv2d", "", "input weight bias stride padding dilation groups"],
   ["aten::batch_norm", "", "input weight bias running_mean running_var training momentum eps cudnn_enabled"],
+  ["aten::batch_norm_update_stats", "", "input running_mean running_var momentum"],
   ["aten::group_norm", "", "input num_groups weight bias eps cudnn_enabled"],
   ["aten::layer_norm", "", "input normalized_shape weight bias eps cudnn_enable"],
   ["aten::gelu", "", "self approximate"],
@@ -941,124 +942,124 @@ export abstract class Operators {
 
   /** `aten::gelu(Tensor self, *, str approximate="none") -> Tensor` */
   gelu(options?: { approximate?: string }): Tensor {
-    const op = ids[135] ?? resolve(135);
+    const op = ids[136] ?? resolve(136);
     return one(native.call(op, handle(this), options?.approximate));
   }
 
   /** `aten::silu(Tensor self) -> Tensor` */
   silu(): Tensor {
-    const op = ids[136] ?? resolve(136);
+    const op = ids[137] ?? resolve(137);
     return one(native.call(op, handle(this)));
   }
 
   /** `aten::silu_(Tensor(a!) self) -> Tensor(a!)` */
   silu_(): this {
-    const op = ids[137] ?? resolve(137);
+    const op = ids[138] ?? resolve(138);
     native.call(op, handle(this));
     return this;
   }
 
   /** `aten::hardswish(Tensor self) -> Tensor` */
   hardswish(): Tensor {
-    const op = ids[138] ?? resolve(138);
+    const op = ids[139] ?? resolve(139);
     return one(native.call(op, handle(this)));
   }
 
   /** `aten::relu(Tensor self) -> Tensor` */
   relu(): Tensor {
-    const op = ids[139] ?? resolve(139);
+    const op = ids[140] ?? resolve(140);
     return one(native.call(op, handle(this)));
   }
 
   /** `aten::relu_(Tensor(a!) self) -> Tensor(a!)` */
   relu_(): this {
-    const op = ids[140] ?? resolve(140);
+    const op = ids[141] ?? resolve(141);
     native.call(op, handle(this));
     return this;
   }
 
   /** `aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor` */
   hardtanh(min_val?: number | boolean, max_val?: number | boolean): Tensor {
-    const op = ids[141] ?? resolve(141);
+    const op = ids[142] ?? resolve(142);
     return one(native.call(op, handle(this), min_val, max_val));
   }
 
   /** `aten::hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)` */
   hardtanh_(min_val?: number | boolean, max_val?: number | boolean): this {
-    const op = ids[142] ?? resolve(142);
+    const op = ids[143] ?? resolve(143);
     native.call(op, handle(this), min_val, max_val);
     return this;
   }
 
   /** `aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor` */
   maxPool2d(kernel_size: readonly number[] | number, stride?: readonly number[] | number, padding?: readonly number[] | number, dilation?: readonly number[] | number, ceil_mode?: boolean): Tensor {
-    const op = ids[143] ?? resolve(143);
+    const op = ids[144] ?? resolve(144);
     return one(native.call(op, handle(this), kernel_size, stride, padding, dilation, ceil_mode));
   }
 
   /** `aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor` */
   avgPool2d(kernel_size: readonly number[] | number, stride?: readonly number[] | number, padding?: readonly number[] | number, ceil_mode?: boolean, count_include_pad?: boolean, divisor_override?: number | null): Tensor {
-    const op = ids[144] ?? resolve(144);
+    const op = ids[145] ?? resolve(145);
     return one(native.call(op, handle(this), kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override));
   }
 
   /** `aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor` */
   adaptiveAvgPool2d(output_size: readonly number[] | number): Tensor {
-    const op = ids[145] ?? resolve(145);
+    const op = ids[146] ?? resolve(146);
     return one(native.call(op, handle(this), output_size));
   }
 
   /** `aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor` */
   softmax(dim: number, dtype?: DType | null): Tensor {
-    const op = ids[148] ?? resolve(148);
+    const op = ids[149] ?? resolve(149);
     return one(native.call(op, handle(this), dim, dtype));
   }
 
   /** `aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor` */
   logSoftmax(dim: number, dtype?: DType | null): Tensor {
-    const op = ids[149] ?? resolve(149);
+    const op = ids[150] ?? resolve(150);
     return one(native.call(op, handle(this), dim, dtype));
   }
 
   /** `aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100, float label_smoothing=0.) -> Tensor` */
   crossEntropyLoss(target: Tensor | number, weight?: Tensor | null, reduction?: number, ignore_index?: number, label_smoothing?: number): Tensor {
-    const op = ids[150] ?? resolve(150);
+    const op = ids[151] ?? resolve(151);
     return one(native.call(op, handle(this), operand(target), optionalHandle(weight), reduction, ignore_index, label_smoothing));
   }
 
   /** `aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100) -> Tensor` */
   nllLoss(target: Tensor | number, weight?: Tensor | null, reduction?: number, ignore_index?: number): Tensor {
-    const op = ids[151] ?? resolve(151);
+    const op = ids[152] ?? resolve(152);
     return one(native.call(op, handle(this), operand(target), optionalHandle(weight), reduction, ignore_index));
   }
 
   /** `aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor` */
   mseLoss(target: Tensor | number, reduction?: number): Tensor {
-    const op = ids[152] ?? resolve(152);
+    const op = ids[153] ?? resolve(153);
     return one(native.call(op, handle(this), operand(target), reduction));
   }
 
   /** `aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor` */
   binaryCrossEntropyWithLogits(target: Tensor | number, weight?: Tensor | null, pos_weight?: Tensor | null, reduction?: number): Tensor {
-    const op = ids[153] ?? resolve(153);
+    const op = ids[154] ?? resolve(154);
     return one(native.call(op, handle(this), operand(target), optionalHandle(weight), optionalHandle(pos_weight), reduction));
   }
 
   /** `aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor` */
   upsampleBilinear2d(output_size: readonly number[] | number, align_corners: boolean, scales_h?: number | null, scales_w?: number | null): Tensor {
-    const op = ids[154] ?? resolve(154);
+    const op = ids[155] ?? resolve(155);
     return one(native.call(op, handle(this), output_size, align_corners, scales_h, scales_w));
   }
 
   /** `aten::upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor` */
   upsampleBicubic2d(output_size: readonly number[] | number, align_corners: boolean, scales_h?: number | null, scales_w?: number | null): Tensor {
-    const op = ids[155] ?? resolve(155);
+    const op = ids[156] ?? resolve(156);
     return one(native.call(op, handle(this), output_size, align_corners, scales_h, scales_w));
   }
 
   /** `aten::_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor` */
   upsampleBicubic2dAntialias(output_size: readonly number[] | number, align_corners: boolean, scales_h?: number | null, scales_w?: number | null): Tensor {
-    const op = ids[156] ?? resolve(156);
+    const op = ids[157] ?? resolve(157);
     return one(native.call(op, handle(this), output_size, align_corners, scales_h, scales_w));
   }
 }
@@ -1153,212 +1154,218 @@ export function batchNorm(input: Tensor | number, weight: Tensor | null, bias: T
   return one(native.call(op, operand(input), optionalHandle(weight), optionalHandle(bias), optionalHandle(running_mean), optionalHandle(running_var), training, momentum, eps, cudnn_enabled));
 }
 
+/** `aten::batch_norm_update_stats(Tensor input, Tensor? running_mean, Tensor? running_var, float momentum) -> (Tensor, Tensor)` */
+export function batchNormUpdateStats(input: Tensor | number, running_mean: Tensor | null, running_var: Tensor | null, momentum: number): [Tensor, Tensor] {
+  const op = ids[133] ?? resolve(133);
+  return many(native.call(op, operand(input), optionalHandle(running_mean), optionalHandle(running_var), momentum)) as [Tensor, Tensor];
+}
+
 /** `aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor` */
 export function groupNorm(input: Tensor | number, num_groups: number, weight?: Tensor | null, bias?: Tensor | null, eps?: number, cudnn_enabled?: boolean): Tensor {
-  const op = ids[133] ?? resolve(133);
+  const op = ids[134] ?? resolve(134);
   return one(native.call(op, operand(input), num_groups, optionalHandle(weight), optionalHandle(bias), eps, cudnn_enabled));
 }
 
 /** `aten::layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor` */
 export function layerNorm(input: Tensor | number, normalized_shape: readonly number[], weight?: Tensor | null, bias?: Tensor | null, eps?: number, cudnn_enable?: boolean): Tensor {
-  const op = ids[134] ?? resolve(134);
+  const op = ids[135] ?? resolve(135);
   return one(native.call(op, operand(input), normalized_shape, optionalHandle(weight), optionalHandle(bias), eps, cudnn_enable));
 }
 
 /** `aten::embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor` */
 export function embedding(weight: Tensor | number, indices: Tensor | number, padding_idx?: number, scale_grad_by_freq?: boolean, sparse?: boolean): Tensor {
-  const op = ids[146] ?? resolve(146);
+  const op = ids[147] ?? resolve(147);
   return one(native.call(op, operand(weight), operand(indices), padding_idx, scale_grad_by_freq, sparse));
 }
 
 /** `aten::dropout(Tensor input, float p, bool train) -> Tensor` */
 export function dropout(input: Tensor | number, p: number, train: boolean): Tensor {
-  const op = ids[147] ?? resolve(147);
+  const op = ids[148] ?? resolve(148);
   return one(native.call(op, operand(input), p, train));
 }
 
 /** `aten::_foreach_add_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()` */
 export function _foreachAddScalar_(self: readonly Tensor[], scalar: number | boolean): void {
-  const op = ids[157] ?? resolve(157);
+  const op = ids[158] ?? resolve(158);
   native.call(op, handles(self), scalar);
 }
 
 /** `aten::_foreach_add_.List(Tensor(a!)[] self, Tensor[] other, *, Scalar alpha=1) -> ()` */
 export function _foreachAdd_(self: readonly Tensor[], other: readonly Tensor[], options?: { alpha?: number | boolean }): void {
-  const op = ids[158] ?? resolve(158);
+  const op = ids[159] ?? resolve(159);
   native.call(op, handles(self), handles(other), options?.alpha);
 }
 
 /** `aten::_foreach_add.List(Tensor[] self, Tensor[] other, *, Scalar alpha=1) -> Tensor[]` */
 export function _foreachAdd(self: readonly Tensor[], other: readonly Tensor[], options?: { alpha?: number | boolean }): Tensor[] {
-  const op = ids[159] ?? resolve(159);
+  const op = ids[160] ?? resolve(160);
   return many(native.call(op, handles(self), handles(other), options?.alpha));
 }
 
 /** `aten::_foreach_sub.List(Tensor[] self, Tensor[] other, *, Scalar alpha=1) -> Tensor[]` */
 export function _foreachSub(self: readonly Tensor[], other: readonly Tensor[], options?: { alpha?: number | boolean }): Tensor[] {
-  const op = ids[160] ?? resolve(160);
+  const op = ids[161] ?? resolve(161);
   return many(native.call(op, handles(self), handles(other), options?.alpha));
 }
 
 /** `aten::_foreach_mul_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()` */
 export function _foreachMulScalar_(self: readonly Tensor[], scalar: number | boolean): void {
-  const op = ids[161] ?? resolve(161);
+  const op = ids[162] ?? resolve(162);
   native.call(op, handles(self), scalar);
 }
 
 /** `aten::_foreach_mul.Scalar(Tensor[] self, Scalar scalar) -> Tensor[]` */
 export function _foreachMulScalar(self: readonly Tensor[], scalar: number | boolean): Tensor[] {
-  const op = ids[162] ?? resolve(162);
+  const op = ids[163] ?? resolve(163);
   return many(native.call(op, handles(self), scalar));
 }
 
 /** `aten::_foreach_addcmul_.Scalar(Tensor(a!)[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1) -> ()` */
 export function _foreachAddcmul_(self: readonly Tensor[], tensor1: readonly Tensor[], tensor2: readonly Tensor[], value?: number | boolean): void {
-  const op = ids[163] ?? resolve(163);
+  const op = ids[164] ?? resolve(164);
   native.call(op, handles(self), handles(tensor1), handles(tensor2), value);
 }
 
 /** `aten::_foreach_addcdiv_.Scalar(Tensor(a!)[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1) -> ()` */
 export function _foreachAddcdiv_(self: readonly Tensor[], tensor1: readonly Tensor[], tensor2: readonly Tensor[], value?: number | boolean): void {
-  const op = ids[164] ?? resolve(164);
+  const op = ids[165] ?? resolve(165);
   native.call(op, handles(self), handles(tensor1), handles(tensor2), value);
 }
 
 /** `aten::_foreach_sqrt(Tensor[] self) -> Tensor[]` */
 export function _foreachSqrt(self: readonly Tensor[]): Tensor[] {
-  const op = ids[165] ?? resolve(165);
+  const op = ids[166] ?? resolve(166);
   return many(native.call(op, handles(self)));
 }
 
 /** `aten::_foreach_norm.Scalar(Tensor[] self, Scalar ord=2) -> Tensor[]` */
 export function _foreachNorm(self: readonly Tensor[], ord?: number | boolean): Tensor[] {
-  const op = ids[166] ?? resolve(166);
+  const op = ids[167] ?? resolve(167);
   return many(native.call(op, handles(self), ord));
 }
 
 /** `aten::_foreach_div_.ScalarList(Tensor(a!)[] self, Scalar[] scalars) -> ()` */
 export function _foreachDivScalars_(self: readonly Tensor[], scalars: readonly (number | boolean)[]): void {
-  const op = ids[167] ?? resolve(167);
+  const op = ids[168] ?? resolve(168);
   native.call(op, handles(self), scalars);
 }
 
 /** `aten::_fused_adam_(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, float lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()` */
 export function _fusedAdam_(self: readonly Tensor[], grads: readonly Tensor[], exp_avgs: readonly Tensor[], exp_avg_sqs: readonly Tensor[], max_exp_avg_sqs: readonly Tensor[], state_steps: readonly Tensor[], options: { lr: number; beta1: number; beta2: number; weight_decay: number; eps: number; amsgrad: boolean; maximize: boolean; grad_scale?: Tensor | null; found_inf?: Tensor | null }): void {
-  const op = ids[168] ?? resolve(168);
+  const op = ids[169] ?? resolve(169);
   native.call(op, handles(self), handles(grads), handles(exp_avgs), handles(exp_avg_sqs), handles(max_exp_avg_sqs), handles(state_steps), options.lr, options.beta1, options.beta2, options.weight_decay, options.eps, options.amsgrad, options.maximize, optionalHandle(options.grad_scale), optionalHandle(options.found_inf));
 }
 
 /** `nudge::fold_norm(Tensor weight, Tensor gamma, Tensor beta, Tensor mean, Tensor variance, float eps, bool half) -> (Tensor, Tensor)` */
 export function foldNorm(weight: Tensor | number, gamma: Tensor | number, beta: Tensor | number, mean: Tensor | number, variance: Tensor | number, eps: number, half: boolean): [Tensor, Tensor] {
-  const op = ids[169] ?? resolve(169);
+  const op = ids[170] ?? resolve(170);
   return many(native.call(op, operand(weight), operand(gamma), operand(beta), operand(mean), operand(variance), eps, half)) as [Tensor, Tensor];
 }
 
 /** `nudge::fold_norms(Tensor[] tensors, float[] eps, bool half) -> Tensor[]` */
 export function foldNorms(tensors: readonly Tensor[], eps: readonly number[], half: boolean): Tensor[] {
-  const op = ids[170] ?? resolve(170);
+  const op = ids[171] ?? resolve(171);
   return many(native.call(op, handles(tensors), eps, half));
 }
 
 /** `nudge::bias_clamp(Tensor y, Tensor bias, Tensor? residual, float low, float high) -> Tensor` */
 export function biasClamp(y: Tensor | number, bias: Tensor | number, residual: Tensor | null, low: number, high: number): Tensor {
-  const op = ids[171] ?? resolve(171);
+  const op = ids[172] ?? resolve(172);
   return one(native.call(op, operand(y), operand(bias), optionalHandle(residual), low, high));
 }
 
 /** `nudge::bias_clamp_twice(Tensor y, Tensor bias, Tensor? residual, float low, float high) -> (Tensor, Tensor)` */
 export function biasClampTwice(y: Tensor | number, bias: Tensor | number, residual: Tensor | null, low: number, high: number): [Tensor, Tensor] {
-  const op = ids[172] ?? resolve(172);
+  const op = ids[173] ?? resolve(173);
   return many(native.call(op, operand(y), operand(bias), optionalHandle(residual), low, high)) as [Tensor, Tensor];
 }
 
 /** `nudge::depthwise(Tensor x, Tensor weight, int stride) -> Tensor` */
 export function depthwise(x: Tensor | number, weight: Tensor | number, stride: number): Tensor {
-  const op = ids[173] ?? resolve(173);
+  const op = ids[174] ?? resolve(174);
   return one(native.call(op, operand(x), operand(weight), stride));
 }
 
 /** `nudge::depthwise_clamp(Tensor x, Tensor weight, Tensor bias, int stride, float low, float high) -> Tensor` */
 export function depthwiseClamp(x: Tensor | number, weight: Tensor | number, bias: Tensor | number, stride: number, low: number, high: number): Tensor {
-  const op = ids[174] ?? resolve(174);
+  const op = ids[175] ?? resolve(175);
   return one(native.call(op, operand(x), operand(weight), operand(bias), stride, low, high));
 }
 
 /** `nudge::wide_depthwise(Tensor x, Tensor weight, Tensor? bias) -> Tensor` */
 export function wideDepthwise(x: Tensor | number, weight: Tensor | number, bias?: Tensor | null): Tensor {
-  const op = ids[175] ?? resolve(175);
+  const op = ids[176] ?? resolve(176);
   return one(native.call(op, operand(x), operand(weight), optionalHandle(bias)));
 }
 
 /** `nudge::grouped_conv(Tensor x, Tensor weight, int stride, int padding, int groups, int widest) -> Tensor` */
 export function groupedConv(x: Tensor | number, weight: Tensor | number, stride: number, padding: number, groups: number, widest: number): Tensor {
-  const op = ids[176] ?? resolve(176);
+  const op = ids[177] ?? resolve(177);
   return one(native.call(op, operand(x), operand(weight), stride, padding, groups, widest));
 }
 
 /** `nudge::conv2d(Tensor x, Tensor weight, Tensor? bias, int stride, int padding, int groups) -> Tensor` */
 export function twiceConv2d(x: Tensor | number, weight: Tensor | number, bias: Tensor | null, stride: number, padding: number, groups: number): Tensor {
-  const op = ids[177] ?? resolve(177);
+  const op = ids[178] ?? resolve(178);
   return one(native.call(op, operand(x), operand(weight), optionalHandle(bias), stride, padding, groups));
 }
 
 /** `nudge::linear(Tensor x, Tensor weight, Tensor bias) -> Tensor` */
 export function fusedLinear(x: Tensor | number, weight: Tensor | number, bias: Tensor | number): Tensor {
-  const op = ids[178] ?? resolve(178);
+  const op = ids[179] ?? resolve(179);
   return one(native.call(op, operand(x), operand(weight), operand(bias)));
 }
 
 /** `nudge::linear_gelu(Tensor x, Tensor weight, Tensor bias) -> Tensor` */
 export function linearGelu(x: Tensor | number, weight: Tensor | number, bias: Tensor | number): Tensor {
-  const op = ids[179] ?? resolve(179);
+  const op = ids[180] ?? resolve(180);
   return one(native.call(op, operand(x), operand(weight), operand(bias)));
 }
 
 /** `nudge::max_pool(Tensor x) -> Tensor` */
 export function fusedMaxPool(x: Tensor | number): Tensor {
-  const op = ids[180] ?? resolve(180);
+  const op = ids[181] ?? resolve(181);
   return one(native.call(op, operand(x)));
 }
 
 /** `nudge::layer_norm(Tensor x, Tensor? residual, Tensor weight, Tensor bias, float eps, bool half) -> (Tensor, Tensor)` */
 export function fusedLayerNorm(x: Tensor | number, residual: Tensor | null, weight: Tensor | number, bias: Tensor | number, eps: number, half: boolean): [Tensor, Tensor] {
-  const op = ids[181] ?? resolve(181);
+  const op = ids[182] ?? resolve(182);
   return many(native.call(op, operand(x), optionalHandle(residual), operand(weight), operand(bias), eps, half)) as [Tensor, Tensor];
 }
 
 /** `nudge::channel_mean(Tensor x) -> (Tensor, Tensor)` */
 export function channelMean(x: Tensor | number): [Tensor, Tensor] {
-  const op = ids[182] ?? resolve(182);
+  const op = ids[183] ?? resolve(183);
   return many(native.call(op, operand(x))) as [Tensor, Tensor];
 }
 
 /** `nudge::channel_scale(Tensor x, Tensor factors) -> Tensor` */
 export function channelScale(x: Tensor | number, factors: Tensor | number): Tensor {
-  const op = ids[183] ?? resolve(183);
+  const op = ids[184] ?? resolve(184);
   return one(native.call(op, operand(x), operand(factors)));
 }
 
 /** `nudge::scale_add(Tensor x, Tensor branch, Tensor gamma, Tensor? keep) -> Tensor` */
 export function scaleAdd(x: Tensor | number, branch: Tensor | number, gamma: Tensor | number, keep?: Tensor | null): Tensor {
-  const op = ids[184] ?? resolve(184);
+  const op = ids[185] ?? resolve(185);
   return one(native.call(op, operand(x), operand(branch), operand(gamma), optionalHandle(keep)));
 }
 
 /** `nudge::adam(Tensor(a!)[] parameters, Tensor[] gradients, Tensor(b!)[] means, Tensor(c!)[] squares, Tensor[] steps, float lr, float beta1, float beta2, float weight_decay, float eps) -> ()` */
 export function updateByAdam(parameters: readonly Tensor[], gradients: readonly Tensor[], means: readonly Tensor[], squares: readonly Tensor[], steps: readonly Tensor[], lr: number, beta1: number, beta2: number, weight_decay: number, eps: number): void {
-  const op = ids[185] ?? resolve(185);
+  const op = ids[186] ?? resolve(186);
   native.call(op, handles(parameters), handles(gradients), handles(means), handles(squares), handles(steps), lr, beta1, beta2, weight_decay, eps);
 }
 
 /** `nudge::adam_host(Tensor(a!)[] parameters, Tensor[] gradients, Tensor(b!)[] means, Tensor(c!)[] squares, float step, float root, float beta1, float beta2, float decay, float shrink, float eps) -> ()` */
 export function updateByAdamOnHost(parameters: readonly Tensor[], gradients: readonly Tensor[], means: readonly Tensor[], squares: readonly Tensor[], step: number, root: number, beta1: number, beta2: number, decay: number, shrink: number, eps: number): void {
-  const op = ids[186] ?? resolve(186);
+  const op = ids[187] ?? resolve(187);
   native.call(op, handles(parameters), handles(gradients), handles(means), handles(squares), step, root, beta1, beta2, decay, shrink, eps);
 }
 
 /** `nudge::augment(Tensor source, Tensor samples, int size, int tallest, Tensor mean, Tensor deviation, bool channels_last, bool bicubic) -> Tensor` */
 export function augmentPictures(source: Tensor | number, samples: Tensor | number, size: number, tallest: number, mean: Tensor | number, deviation: Tensor | number, channels_last: boolean, bicubic: boolean): Tensor {
-  const op = ids[187] ?? resolve(187);
+  const op = ids[188] ?? resolve(188);
   return one(native.call(op, operand(source), operand(samples), size, tallest, operand(mean), operand(deviation), channels_last, bicubic));
 }

@@ -12,6 +12,7 @@ import { unknownName } from "../closest-name.js";
 import { fusedKernelsProblem } from "../engine/device.js";
 import {
   batchNorm,
+  batchNormUpdateStats,
   biasClamp,
   biasClampTwice,
   depthwiseClamp,
@@ -86,19 +87,19 @@ export class BatchNorm extends Layer {
     return this.training && !this.frozen;
   }
 
-  forward(x: Tensor): Tensor {
-    let momentum = this.momentum ?? 0;
-    if (this.usesBatch) {
-      if (x.numel <= this.channels) {
-        // The variance of a single number is NaN, which would persist in the running variance.
-        const need = "training needs at least two values a channel";
-        throw new UsageError(
-          `${this.constructor.name}: ${need}, got ${x.describe()}; take a larger batch, or freeze it`,
-        );
-      }
-      this.num_batches_tracked.add_(1);
-      if (this.momentum === null) momentum = 1 / this.num_batches_tracked.item();
+  /** Checks a batch, counts it, and returns its weight in the running statistics. */
+  private countBatch(x: Tensor): number {
+    if (x.numel <= this.channels) {
+      // The variance of a single number is NaN, which would persist in the running variance.
+      const need = "training needs at least two values a channel";
+      throw new UsageError(`${this.constructor.name}: ${need}, got ${x.describe()}; take a larger batch, or freeze it`);
     }
+    this.num_batches_tracked.add_(1);
+    return this.momentum ?? 1 / this.num_batches_tracked.item();
+  }
+
+  forward(x: Tensor): Tensor {
+    const momentum = this.usesBatch ? this.countBatch(x) : (this.momentum ?? 0);
     const { weight, bias, running_mean, running_var, eps } = this;
     // The operator accumulates in float32 if x is bfloat16 and the parameters are float32. For float16 this does not
     // hold on every device.
@@ -111,6 +112,22 @@ export class BatchNorm extends Layer {
   affine(): { scale: Tensor; shift: Tensor } {
     const scale = this.weight.mul(this.running_var.add(this.eps).rsqrt());
     return { scale, shift: this.bias.addcmul(this.running_mean, scale, { value: -1 }) };
+  }
+
+  /**
+   * Returns the layer as x·scale + shift with the statistics of the batch, without gradients, and updates the running statistics. The
+   * input of the layer is x + bias: the bias only changes the running mean.
+   */
+  batchAffine(x: Tensor, bias: Tensor): { scale: Tensor; shift: Tensor } {
+    return noGrad(() => {
+      const momentum = this.countBatch(x);
+      const [mean, variance] = batchNormUpdateStats(x, null, null, 0); // in float32 for bfloat16
+      const n = x.numel / this.channels;
+      this.running_mean.lerp_(mean.add(bias), momentum);
+      this.running_var.lerp_(variance.mul(n / (n - 1)), momentum);
+      const scale = this.weight.mul(variance.add(this.eps).rsqrt());
+      return { scale, shift: this.bias.addcmul(mean, scale, { value: -1 }) };
+    });
   }
 }
 
