@@ -199,11 +199,10 @@ napi_value decodePicture(Call& call) {
 struct Batch {
   std::vector<std::string> paths;
   Request request;
-  bool pinned = false;
   std::vector<std::unique_ptr<RgbPicture>> pictures;  // at least as many as paths; the memory is for the next batch too
   std::vector<char> done;
   std::atomic<size_t> next{0}, running{0};
-  at::Tensor pixels;  // undefined if there is not enough memory
+  at::Tensor pixels;  // the buffer; in the end, undefined if there is not enough memory
   size_t completed = 0;
   std::vector<napi_async_work> works;
   napi_deferred deferred = nullptr;
@@ -237,10 +236,22 @@ Unused& unused() {
   return *batches;
 }
 
+// The largest total of a batch so far. Pinned memory for the next batch is allocated by the main thread before its size is known,
+// because another thread that allocates it could disturb the capture of a CUDA graph.
+std::atomic<int64_t> largest{0};
+
+at::Tensor pinnedForNext() {
+  int64_t room = largest + largest / 4;
+  return room == 0 ? at::Tensor() : at::empty({room}, at::TensorOptions().dtype(at::kByte).pinned_memory(true));
+}
+
 void join(Batch& batch) {
-  size_t total = 0, at = 0;
-  for (size_t i = 0; i < batch.paths.size(); i++) total += batch.done[i] ? batch.pictures[i]->bytes() : 0;
-  batch.pixels = at::empty({static_cast<int64_t>(total)}, at::TensorOptions().dtype(at::kByte).pinned_memory(batch.pinned));
+  int64_t total = 0;
+  for (size_t i = 0; i < batch.paths.size(); i++) total += batch.done[i] ? static_cast<int64_t>(batch.pictures[i]->bytes()) : 0;
+  bool fits = batch.pixels.defined() && total <= batch.pixels.numel();
+  batch.pixels = fits ? batch.pixels.narrow(0, 0, total) : at::empty({total}, at::kByte);
+  largest = std::max(largest.load(), total);
+  size_t at = 0;
   auto* target = static_cast<uint8_t*>(batch.pixels.data_ptr());
   for (size_t i = 0; i < batch.paths.size(); i++) {
     if (!batch.done[i]) continue;
@@ -316,7 +327,7 @@ napi_value decodePictures(Call& call) {
   while (batch->pictures.size() < count) batch->pictures.push_back(std::make_unique<RgbPicture>());
   batch->done.assign(count, 0);
   batch->request = requestOf(call, 3);
-  batch->pinned = toBool(env, call.at(2), "pinned");
+  batch->pixels = toBool(env, call.at(2), "pinned") ? pinnedForNext() : at::Tensor();
   batch->state = call.state;
   batch->next = batch->completed = 0;
   size_t threads = static_cast<size_t>(std::clamp<int64_t>(toInt(env, call.at(1), "threads"), 1, std::max<int64_t>(count, 1)));

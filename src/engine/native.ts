@@ -125,7 +125,8 @@ export interface Native {
     plain?: boolean,
   ): Promise<{ width: number; height: number; pixels: Uint8Array } | null>;
   /**
-   * Decodes picture files like `decodePicture`, on several threads, into one buffer, which is in pinned memory if requested. `sizes` has the
+   * Decodes picture files like `decodePicture`, on several threads, into one buffer, if requested in pinned memory (except the
+   * first batch, and one that is much larger than all before it). `sizes` has the
    * width and height of each, which are 0 if it needs another decoder. The result is null if there is not enough memory.
    */
   decodePictures(
