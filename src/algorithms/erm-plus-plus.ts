@@ -11,6 +11,7 @@
  * that train the backbone.
  */
 
+import { copyAll, lerpAll } from "../engine/many-tensors.js";
 import { zeros } from "../engine/ops.generated.js";
 import { scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
@@ -92,15 +93,10 @@ class Average extends Module {
   /** Updates the average of parameters and running statistics, or copies them if averaging has not started. */
   follow(network: Module, average: Module, isAveraging: boolean): void {
     const own = average.stateDict();
-    for (const [name, latest] of network.stateDict()) {
-      const mean = own.get(name)!;
-      if (!latest.dtype.includes("float")) continue; // the number of batches
-      if (!isAveraging) mean.copy_(latest);
-      else
-        scope(() => {
-          const before = this.count.toDType(mean.dtype).add(1);
-          mean.copy_(mean.mul(before).add(latest).div(before.add(1)));
-        });
-    }
+    const floats = [...network.stateDict()].filter(([, latest]) => latest.dtype.includes("float")); // not the number of batches
+    const means = floats.map(([name]) => own.get(name)!);
+    const latest = floats.map(([, each]) => each);
+    if (isAveraging) scope(() => lerpAll(means, latest, this.count.add(2).reciprocal()));
+    else copyAll(means, latest);
   }
 }

@@ -3,6 +3,7 @@
  * one set equals it bit for bit.
  */
 
+import { copyAll, lerpAll } from "../engine/many-tensors.js";
 import { keep, scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
@@ -32,7 +33,7 @@ export class RunningMean implements Disposable {
         else {
           this.check(parameters);
           // One in-place pass computes θ̄ + part·(θ − θ̄). For part ≥ 0.5 libtorch interpolates from the other end.
-          for (const [name, parameter] of parameters) this.tensors.get(name)!.lerp_(parameter, part);
+          lerpAll(this.meansOf(parameters), [...parameters.values()], part);
         }
       }),
     );
@@ -59,10 +60,14 @@ export class RunningMean implements Disposable {
   private set(parameters: NamedTensors): void {
     if (this.tensors.size > 0) {
       this.check(parameters);
-      for (const [name, parameter] of parameters) this.tensors.get(name)!.copy_(parameter);
+      copyAll(this.meansOf(parameters), [...parameters.values()]);
       return;
     }
     for (const [name, parameter] of parameters) this.tensors.set(name, keep(parameter.detach().clone()));
+  }
+
+  private meansOf(parameters: NamedTensors): Tensor[] {
+    return Array.from(parameters.keys(), (name) => this.tensors.get(name)!);
   }
 
   private check(parameters: NamedTensors): void {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { defaultDevice, devices } from "./device.js";
-import { cloneAll, copyAll, zeroAll, zerosLikeAll } from "./many-tensors.js";
+import { cloneAll, copyAll, lerpAll, zeroAll, zerosLikeAll } from "./many-tensors.js";
 import { scope } from "./scope.js";
 import { type Tensor, tensor } from "./tensor.js";
 
@@ -31,6 +31,28 @@ test.each(devices().length > 1 ? ["cpu", defaultDevice()] : ["cpu"])(
       expect(all.map((each) => each.toNumbers())).toEqual(copies.map((each) => each.toNumbers()));
       expect(all.map((each) => each.dtype)).toEqual(some(device).map((each) => each.dtype));
       copyAll([], []);
+    });
+  },
+);
+
+test.each(devices().length > 1 ? ["cpu", defaultDevice()] : ["cpu"])(
+  "many tensors are interpolated on %s by a number or by a scalar on the device",
+  (device) => {
+    scope(() => {
+      const of = (values: number[]): Tensor[] => [
+        tensor(values, { device, dtype: "float64" }),
+        tensor(values, { device }),
+        tensor(new Float32Array(24).fill(values[0]), { shape: [1, 2, 3, 4], device }).to({
+          memoryFormat: "channels_last",
+        }),
+      ];
+      for (const weight of [0.25, tensor(0.25, { device, dtype: "float64" })]) {
+        const targets = of([1, -2]);
+        targets[0].requiresGrad_();
+        lerpAll(targets, of([5, 2]), weight);
+        expect(targets.map((each) => each.toNumbers())).toEqual([[2, -1], [2, -1], Array(24).fill(2)]);
+      }
+      lerpAll([], [], 0.5);
     });
   },
 );
