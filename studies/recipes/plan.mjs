@@ -53,6 +53,8 @@ const BLOCKS = {
     ...["schedule=plateau", "plateau.from=500", "retrain=true"],
   ],
   "l2-sp": ["--algorithms", "ERM-L2-SP"],
+  /** Two more seeds of the second block, for ensembles of it. Added when the first 68 runs had been evaluated. */
+  "swad-nu-seeds": ["--algorithms", "ERM-NU,SWAD-NU", "--seeds", "3", "--ensemble"],
   /** Two more seeds of the first block, for soups and ensembles from random classifiers. */
   "erm-seeds": [...ERM, "--seeds", "3", "--soup", "greedy", "--ensemble"],
 };
