@@ -16,10 +16,12 @@ const nudge = join(root, "bin/nudge.cjs");
 const FILES = [
   "src/engine/cuda-graph.test.ts",
   "src/engine/device.test.ts",
+  "src/engine/many-tensors.test.ts",
   "src/engine/tensor.test.ts",
   "src/nn/fused.test.ts",
   "src/nn/depthwise.test.ts",
   "src/nn/fused-kernels.test.ts",
+  "src/nn/second-derivatives.test.ts",
   "src/training/self-test.test.ts",
   "src/training/stop-and-go-on.test.ts",
   "tests/parity/augment.test.ts",

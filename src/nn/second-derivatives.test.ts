@@ -140,7 +140,7 @@ for (const device of EVERYWHERE) {
     const inside = sum.mul(result.gt(low).logicalAnd(result.lt(high)).toDType("float64"));
     return inside.add(result.sub(inside.detach()));
   };
-  const [low, high] = [-0.1, 0.6];
+  const [low, high] = [-0.125, 0.625];
 
   test.each([1, 2])(`${device}: depthwise and depthwise_clamp can be differentiated twice (stride %i)`, (stride) => {
     scope(() => {

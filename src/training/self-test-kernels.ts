@@ -46,6 +46,8 @@ export const kernelChecks = (device: string): [name: string, check: () => CheckR
   ["kernel depthwise and its gradients, stride 2", () => closeTo(() => depthwisePairs(device, 2))],
   ["kernel depthwise_clamp as depthwise and bias_clamp, stride 1", () => closeTo(() => depthwiseClampPairs(device, 1))],
   ["kernel depthwise_clamp as depthwise and bias_clamp, stride 2", () => closeTo(() => depthwiseClampPairs(device, 2))],
+  ["second derivatives of depthwise_clamp, stride 1", () => closeTo(() => secondPairs(device, 1))],
+  ["second derivatives of depthwise_clamp, stride 2", () => closeTo(() => secondPairs(device, 2))],
   ["pictures copied to the device together", () => closeTo(() => picturePairs(device))],
   ["kernel layer_norm and its gradients", () => closeTo(() => layerNormPairs(device))],
   ["kernel channel_mean and its gradient", () => closeTo(() => channelMeanPairs(device))],
@@ -191,6 +193,37 @@ function depthwiseClampPairs(device: string, stride: number): Pairs {
   const [got, expected] = [run(true), run(false)];
   const names = ["output", "gradient of the map", "gradient of the weight", "gradient of the bias"];
   return names.map((what, i) => [what, got[i], exact(expected[i])]);
+}
+
+/** Compares the gradients of a gradient penalty, as that of IGA, with those of ATen's convolution. */
+function secondPairs(device: string, stride: number): Pairs {
+  const channels = 40;
+  const x = drawn("x", [3, channels, 15, 14], device, true);
+  const [weight, ofWeight] = ["kernel", "h"].map((name) => drawn(name, [channels, 1, 3, 3], device, true));
+  const bias = drawn("bias", [channels], device);
+  const direction = drawn("g", x.shape, device, true);
+  const run = (conv: (...inputs: Tensor[]) => Tensor, inputs: Tensor[], along: Tensor[]): Tensor[] => {
+    for (const each of inputs) each.requiresGrad_();
+    const first = grad(
+      conv(...inputs)
+        .square()
+        .sum(),
+      inputs.slice(0, 2),
+      { createGraph: true },
+    );
+    const penalty = first.map((each, i) => each.mul(along[i]).sum()).reduce((sum, each) => sum.add(each));
+    return grad(penalty, inputs);
+  };
+  const clamped = (...[map, kernel, shift]: Tensor[]): Tensor => depthwiseClamp(map, kernel, shift, stride, 0, 0.75);
+  const out = exact(clamped(x, weight, bias));
+  const inside = out.gt(0).mul(out.lt(0.75)).to({ dtype: "float64" });
+  const composed = (...[map, kernel, shift]: Tensor[]): Tensor =>
+    conv2d(map, kernel, null, stride, 1, 1, channels)
+      .add(shift.view(1, -1, 1, 1))
+      .mul(inside);
+  const got = run(clamped, [x, weight, bias], [direction, ofWeight]);
+  const expected = run(composed, [x, weight, bias].map(exact), [direction, ofWeight].map(exact));
+  return ["map", "weight", "bias"].map((what, i) => [`second derivative of the ${what}`, got[i], expected[i]]);
 }
 
 /** Compares outputs and gradients of an operator with those of the composition in float64 on the CPU. */
