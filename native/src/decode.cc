@@ -25,7 +25,8 @@ struct Request {
   DecodeLimits limits;
   int shortSide = 0;  // scale down pictures whose shorter side is longer; 0 for none
   Reduction reduction = Reduction::kLanczos;
-  bool plain = false;  // without vector instructions
+  bool plain = false;   // without vector instructions
+  bool scaled = false;  // whether a picture that cannot be scaled down here needs another decoder; otherwise the caller scales it
 };
 
 // The number of bytes that tell JPEG and PNG files from others.
@@ -59,26 +60,30 @@ bool readPictureFile(const std::string& path, std::vector<uint8_t>& bytes) {
   return good;
 }
 
-// Scales a picture down to the shorter side. Where this is not possible, the caller does it.
-void scaleDown(const Request& request, RgbPicture& picture) {
-  int shorter = std::min(picture.width, picture.height);
-  if (request.shortSide == 0 || shorter <= request.shortSide) return;
-  double scale = static_cast<double>(request.shortSide) / shorter;
+// Scales a picture down to the shorter side. Returns false if this is not possible here.
+bool scaleDown(const RgbPicture& picture, const Request& request, RgbPicture& out) {
+  double scale = static_cast<double>(request.shortSide) / std::min(picture.width, picture.height);
   auto scaled = [&](int side) { return static_cast<int>(std::floor(side * scale + 0.5)); };
-  thread_local RgbPicture scratch;
-  if (reduce(picture, scaled(picture.width), scaled(picture.height), request.reduction, request.plain, scratch)) picture.swap(scratch);
+  return reduce(picture, scaled(picture.width), scaled(picture.height), request.reduction, request.plain, out);
 }
 
 // The buffers of a thread are kept from picture to picture, unless one is large.
 constexpr size_t kKept = 8u << 20;
 
-// Decodes the content of a file. Returns false if another decoder is needed.
+// Decodes the content of a file. Returns false if another decoder is needed. `out` only gets memory for the picture as it is in the
+// end, because the pictures of a batch are all in memory.
 bool decodeContent(const std::vector<uint8_t>& content, const Request& request, RgbPicture& out) {
+  thread_local RgbPicture whole;
   if (content.size() < kStart) return false;
   auto decoder = isPng(content.data()) ? decodePng : decodeJpeg;
-  if (!decoder(content.data(), content.size(), request.limits, out)) return false;
-  scaleDown(request, out);
-  return true;
+  bool done = decoder(content.data(), content.size(), request.limits, whole);
+  if (done && request.shortSide > 0 && std::min(whole.width, whole.height) > request.shortSide) {
+    done = scaleDown(whole, request, out) || (!request.scaled && whole.moveTo(out));
+  } else if (done) {
+    done = whole.moveTo(out);
+  }
+  if (whole.room() > kKept) whole.clear();
+  return done;
 }
 
 bool decodeFile(const std::string& path, const Request& request, RgbPicture& out) {
@@ -209,6 +214,9 @@ struct Batch {
   State* state = nullptr;
 };
 
+// The memory of a batch is kept for the next one, unless it is large.
+constexpr size_t kKeptBatch = 128u << 20;
+
 // Batches that are not in use.
 class Unused {
  public:
@@ -236,13 +244,38 @@ Unused& unused() {
   return *batches;
 }
 
-// The largest total of a batch so far. Pinned memory for the next batch is allocated by the main thread before its size is known,
-// because another thread that allocates it could disturb the capture of a CUDA graph.
-std::atomic<int64_t> largest{0};
+// The largest total of a batch so far, and its number of pictures. Pinned memory for the next batch is allocated by the main thread
+// before its size is known, because another thread that allocates it could disturb the capture of a CUDA graph. libtorch never gives
+// pinned memory back to the system, so a huge batch has ordinary memory, and so has one that is much larger than all before it.
+class Pinned {
+ public:
+  at::Tensor forBatchOf(int64_t count) {
+    int64_t room = 0;
+    {
+      std::lock_guard<std::mutex> guard(lock_);
+      if (count_ > 0) room = bytes_ / count_ * std::min(count, count_);
+    }
+    room += room / 4;
+    if (room == 0 || room > kMost) return at::Tensor();
+    return at::empty({room}, at::TensorOptions().dtype(at::kByte).pinned_memory(true));
+  }
 
-at::Tensor pinnedForNext() {
-  int64_t room = largest + largest / 4;
-  return room == 0 ? at::Tensor() : at::empty({room}, at::TensorOptions().dtype(at::kByte).pinned_memory(true));
+  void saw(int64_t count, int64_t bytes) {
+    std::lock_guard<std::mutex> guard(lock_);
+    if (bytes <= bytes_) return;
+    bytes_ = bytes;
+    count_ = count;
+  }
+
+ private:
+  static constexpr int64_t kMost = 256 << 20;
+  std::mutex lock_;
+  int64_t count_ = 0, bytes_ = 0;
+};
+
+Pinned& pinned() {
+  static auto* memory = new Pinned();  // never destroyed: a thread may still use it
+  return *memory;
 }
 
 void join(Batch& batch) {
@@ -250,7 +283,7 @@ void join(Batch& batch) {
   for (size_t i = 0; i < batch.paths.size(); i++) total += batch.done[i] ? static_cast<int64_t>(batch.pictures[i]->bytes()) : 0;
   bool fits = batch.pixels.defined() && total <= batch.pixels.numel();
   batch.pixels = fits ? batch.pixels.narrow(0, 0, total) : at::empty({total}, at::kByte);
-  largest = std::max(largest.load(), total);
+  pinned().saw(static_cast<int64_t>(batch.paths.size()), total);
   size_t at = 0;
   auto* target = static_cast<uint8_t*>(batch.pixels.data_ptr());
   for (size_t i = 0; i < batch.paths.size(); i++) {
@@ -305,10 +338,9 @@ void completeSome(napi_env env, napi_status, void* data) {
   for (napi_async_work work : batch->works) napi_delete_async_work(env, work);
   resolve(env, batch->deferred, [&] { return resultOf(env, *batch); });
   batch->pixels = at::Tensor();
-  for (auto& picture : batch->pictures) {
-    if (picture->bytes() > kKept) picture->clear();
-  }
-  unused().put(std::move(batch));
+  size_t room = 0;
+  for (auto& picture : batch->pictures) room += picture->room();
+  if (room <= kKeptBatch) unused().put(std::move(batch));
 }
 
 // decodePictures(paths, threads, pinned, longest, upright, mostPixels, shortSide, filter, plain) → a promise of { pixels, sizes }: the
@@ -327,7 +359,9 @@ napi_value decodePictures(Call& call) {
   while (batch->pictures.size() < count) batch->pictures.push_back(std::make_unique<RgbPicture>());
   batch->done.assign(count, 0);
   batch->request = requestOf(call, 3);
-  batch->pixels = toBool(env, call.at(2), "pinned") ? pinnedForNext() : at::Tensor();
+  batch->request.scaled = true;
+  batch->request.limits.pngShortSide = std::max(4 * batch->request.shortSide - 1, 0);  // the most that can be scaled down
+  batch->pixels = toBool(env, call.at(2), "pinned") ? pinned().forBatchOf(count) : at::Tensor();
   batch->state = call.state;
   batch->next = batch->completed = 0;
   size_t threads = static_cast<size_t>(std::clamp<int64_t>(toInt(env, call.at(1), "threads"), 1, std::max<int64_t>(count, 1)));

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 namespace nudge {
@@ -21,6 +22,7 @@ class RgbPicture {
   ~RgbPicture() { std::free(pixels); }
 
   size_t bytes() const { return static_cast<size_t>(width) * height * 3; }
+  size_t room() const { return room_; }  // the bytes of memory, at least as many
 
   // Returns false if there is not enough memory. The pixels are not initialized.
   bool resize(int newWidth, int newHeight) {
@@ -44,11 +46,18 @@ class RgbPicture {
     return std::exchange(pixels, nullptr);
   }
 
-  void swap(RgbPicture& other) {
+  // Moves the pixels to another picture, or copies them if their memory is larger. Returns false if there is not enough memory.
+  bool moveTo(RgbPicture& other) {
+    if (room_ > bytes()) {
+      if (!other.resize(width, height)) return false;
+      std::memcpy(other.pixels, pixels, bytes());
+      return true;
+    }
     std::swap(width, other.width);
     std::swap(height, other.height);
     std::swap(pixels, other.pixels);
     std::swap(room_, other.room_);
+    return true;
   }
 
  private:
@@ -58,6 +67,7 @@ class RgbPicture {
 struct DecodeLimits {
   int64_t pixels = 0;    // the maximum number of pixels
   int shortSide = 0;     // the maximum length of the shorter side of a JPEG, because longer ones are scaled down; 0 for no limit
+  int pngShortSide = 0;  // that of a PNG
   bool upright = false;  // whether to reject pictures that EXIF data ask to rotate
 };
 

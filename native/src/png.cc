@@ -150,6 +150,7 @@ class Decoder {
     uint32_t width = number(content), height = number(content + 4);
     require(width > 0 && height > 0 && width <= INT32_MAX / 8 && height <= INT32_MAX / 8);
     require(static_cast<int64_t>(width) * height <= limits_.pixels);
+    require(limits_.pngShortSide == 0 || std::min(width, height) <= static_cast<uint32_t>(limits_.pngShortSide));
     width_ = static_cast<int>(width);
     height_ = static_cast<int>(height);
     colour_ = content[9];

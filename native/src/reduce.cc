@@ -51,7 +51,7 @@ struct Plan {
 
   void set(int from, int to, Reduction by) {
     if (source == from && target == to && kernel == by) return;
-    source = from;
+    source = 0;  // until all is set: there may be not enough memory
     target = to;
     kernel = by;
     // The factor is inverted twice on the way through sharp and libvips. So is it here, for the same rounding.
@@ -71,6 +71,7 @@ struct Plan {
       int part = static_cast<int>(at * kMasks * 2) & (kMasks * 2 - 1);
       of[i] = masks.data() + static_cast<size_t>((part + 1) >> 1) * width;
     }
+    source = from;
   }
 
   explicit Plan(bool ofRows) : strips(ofRows) {}

@@ -1,7 +1,11 @@
+import { join } from "node:path";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { makePictureFolder } from "../../tests/support/made-pictures.js";
 import { temporaryFolder } from "../../tests/support/picture-folder.js";
 import { liveTensors } from "../engine/device.js";
+import { decodeFile } from "./decode.js";
 import { DecodedPictures } from "./decoded-pictures.js";
 import type { FoundPicture } from "./picture-store.js";
 
@@ -43,4 +47,51 @@ test("pixels that no batch uses are freed with the store, also if they are decod
   store[Symbol.dispose]();
   await later;
   expect(liveTensors()).toBe(before);
+});
+
+test("pictures that the addon cannot scale down have sharp's bytes, beside others of their batch", async () => {
+  const sizes = [
+    [80, 70],
+    [40, 32],
+    [63, 65],
+    [16, 90],
+    [64, 64],
+    [63, 63],
+  ] as const;
+  const root = temporaryFolder();
+  const dataset = await makePictureFolder(root, { perCell: sizes.length, size: (i) => sizes[i % sizes.length] });
+  using store = new DecodedPictures(dataset, { shortSide: 16, device: "cpu", memoryLimit: 0 });
+  const batch = sizes.map((_, index) => ({ domain: 0, index }));
+  const found = (await Promise.all(store.find(batch))) as FoundPicture[];
+  const block = store.block(found);
+  const bytes = block.source?.bytes();
+  for (const [i, { index }] of batch.entries()) {
+    const one = await decodeFile(join(root, dataset.domains[0].files[index]), { shortSide: 16 });
+    expect([...block.sizes.subarray(2 * i, 2 * i + 2)]).toEqual([one.width, one.height]);
+    const start = block.offsets[i];
+    const got = block.parts?.[i] ?? bytes!.subarray(start, start + one.pixels.length);
+    expect(Buffer.compare(got, one.pixels)).toBe(0);
+  }
+});
+
+test("an error while pictures are decoded together reaches every one of them", async () => {
+  const dataset = await makePictureFolder(temporaryFolder(), { perCell: 4, size: () => [...SIZE] });
+  using store = new DecodedPictures(dataset, { shortSide: 256, device: "cpu", memoryLimit: 0 });
+  const outcomes = await Promise.allSettled(store.find([...samples, { domain: 0, index: 1000 }]));
+  expect(outcomes.map(({ status }) => status)).toEqual(new Array(5).fill("rejected"));
+});
+
+test("pixels that nobody can use any more are freed by the garbage collector, although the store is open", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const dataset = await makePictureFolder(temporaryFolder(), { perCell: 4, size: () => [...SIZE] });
+  const before = liveTensors();
+  using store = new DecodedPictures(dataset, { shortSide: 256, device: "cpu", memoryLimit: 0 });
+  for (let i = 0; i < 5; i++) await Promise.all(store.find(samples));
+  expect(liveTensors()).toBe(before + 5);
+  for (let i = 0; i < 50 && liveTensors() > before + 1; i++) {
+    collect();
+    await new Promise((done) => setTimeout(done, 1));
+  }
+  expect(liveTensors()).toBeLessThanOrEqual(before + 1); // one reference may remain on the stack
 });

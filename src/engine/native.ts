@@ -126,8 +126,9 @@ export interface Native {
   ): Promise<{ width: number; height: number; pixels: Uint8Array } | null>;
   /**
    * Decodes picture files like `decodePicture`, on several threads, into one buffer, if requested in pinned memory (except the
-   * first batch, and one that is much larger than all before it). `sizes` has the
-   * width and height of each, which are 0 if it needs another decoder. The result is null if there is not enough memory.
+   * first batch, one that is much larger than all before it, and more than 256 MB). `sizes` has the width and height of each, which
+   * are 0 if it needs another decoder or has to become four times as small or smaller. The result is null if there is not enough
+   * memory.
    */
   decodePictures(
     paths: readonly string[],
