@@ -29,8 +29,9 @@ interface Grouped extends FoundPicture {
 }
 
 /** Pictures that were decoded together: their pixels until a batch has used them. */
-interface Group {
-  readonly pixels: Tensor;
+class Group {
+  readonly reference = new WeakRef(this);
+  constructor(readonly pixels: Tensor) {}
 }
 
 const isGrouped = (picture: FoundPicture): picture is Grouped => "group" in picture;
@@ -39,6 +40,7 @@ type Outcome = FoundPicture | LostPicture;
 
 interface Request extends SampleId {
   readonly answer: (outcome: Outcome | Promise<Outcome>) => void;
+  readonly fail: (error: unknown) => void;
 }
 
 export class DecodedPictures implements PictureStore {
@@ -47,8 +49,11 @@ export class DecodedPictures implements PictureStore {
   /** The number of bytes that are kept. */
   bytes = 0;
   private readonly kept: Map<number, Outcome>[];
-  /** The groups that no batch has used. */
-  private readonly unused = new Set<Group>();
+  /**
+   * The groups that no batch has used. A loader that ends early or is interrupted leaves some behind, which the garbage
+   * collector frees.
+   */
+  private readonly unused = new Set<WeakRef<Group>>();
   private disposed = false;
 
   constructor(
@@ -63,9 +68,13 @@ export class DecodedPictures implements PictureStore {
     const requests: Request[] = [];
     const found = samples.map(
       ({ domain, index }) =>
-        this.kept[domain].get(index) ?? new Promise<Outcome>((answer) => requests.push({ domain, index, answer })),
+        this.kept[domain].get(index) ??
+        new Promise<Outcome>((answer, fail) => requests.push({ domain, index, answer, fail })),
     );
-    if (requests.length > 0) void this.decodeTogether(requests);
+    if (requests.length > 0)
+      this.decodeTogether(requests).catch((error: unknown) => {
+        for (const { fail } of requests) fail(error); // those that have no answer yet
+      });
     return found;
   }
 
@@ -79,8 +88,9 @@ export class DecodedPictures implements PictureStore {
       return;
     }
     const { pixels, sizes } = decoded;
-    const group: Group = { pixels };
-    this.unused.add(group);
+    const group = new Group(pixels);
+    for (const reference of this.unused) if (!reference.deref()) this.unused.delete(reference);
+    this.unused.add(group.reference);
     let [offset, isUsed] = [0, false];
     for (const [i, request] of requests.entries()) {
       const [width, height] = [sizes[2 * i], sizes[2 * i + 1]];
@@ -136,7 +146,7 @@ export class DecodedPictures implements PictureStore {
       const [group] = groups;
       if (groups.length !== 1 || !pictures.every(isGrouped))
         return { ...hostBlock(pictures.map(pixelsOf), sizes), owned: false };
-      this.unused.delete(group); // the caller disposes of the pixels
+      this.unused.delete(group.reference); // the caller disposes of the pixels
       return { source: group.pixels, offsets: Float64Array.from(pictures, ({ offset }) => offset), sizes, owned: true };
     } finally {
       for (const group of groups) this.free(group);
@@ -170,12 +180,13 @@ export class DecodedPictures implements PictureStore {
 
   /** Frees the pixels of a group, unless a block has them. */
   private free(group: Group): void {
-    if (this.unused.delete(group)) group.pixels.dispose();
+    if (this.unused.delete(group.reference)) group.pixels.dispose();
   }
 
   [Symbol.dispose](): void {
     this.disposed = true;
-    for (const group of this.unused) this.free(group);
+    for (const reference of this.unused) reference.deref()?.pixels.dispose();
+    this.unused.clear();
     for (const domain of this.kept) domain.clear();
   }
 }
