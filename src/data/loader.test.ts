@@ -221,6 +221,13 @@ test("an evaluation's draws depend on the step and the sample, not on the size o
   expect(one === later).toBe(false);
 });
 
+test("the batch of a step can be requested twice at once, also if its pictures are decoded for it", async () => {
+  const loader = loaderOf(dataset, { pictures: stores.decode });
+  const [one, other] = (await Promise.all([loader.batch(3), loader.batch(3)])).map(contents);
+  expect(one).toEqual(other);
+  expect(one).toEqual(contents(await loaderOf(dataset).batch(3)));
+});
+
 test("at most the requested number of batches is prepared ahead", async () => {
   const asked: number[] = [];
   const counting: PictureStore = {

@@ -164,10 +164,10 @@ export class Loader {
   async batch(step: number): Promise<LoadedBatch> {
     const { seed, ahead = 2, steps = Number.POSITIVE_INFINITY } = this.options;
     const prepared = this.prepare(step);
-    for (const known of this.waiting.keys()) if (known < step || known > step + ahead) this.waiting.delete(known);
+    // Also the batch of this step: a store gives its pixels once.
+    for (const known of this.waiting.keys()) if (known <= step || known > step + ahead) this.waiting.delete(known);
     for (let next = step + 1; next <= step + ahead && next < steps; next++) this.prepare(next);
     const { samples, found } = await prepared;
-    this.waiting.delete(step);
     const { augmentation } = this;
     const places = placesInDomains(samples);
     const draw: DrawSample =

@@ -54,7 +54,8 @@ export interface PictureStore extends Disposable {
   /** Announces pictures that will be needed soon. */
   expect(pictures: readonly FoundPicture[]): void;
   /**
-   * The pixels of pictures that were found. The caller disposes of `source` if it is not the whole memory of the store.
+   * The pixels of pictures that were found. The caller disposes of `source` if it is not the whole memory of the store. Call it once
+   * for what `find` returned: the memory of decoded pictures is then freed.
    */
   block(pictures: readonly FoundPicture[]): PixelBlock & { readonly owned: boolean };
 }
