@@ -93,6 +93,35 @@ test("a picture that has changed is computed again, with its chunk, and other we
   others.store![Symbol.dispose]();
 });
 
+test("a picture that changes while it is read has the features of its new content", async () => {
+  const { pictures, cache } = await dataset();
+  const name = pictures.domains[0].files[35]; // in the second chunk
+  const path = join(pictures.root, name);
+  const changed = await sharp(readFileSync(path)).negate({ alpha: false }).png().toBuffer();
+  let isFirst = true;
+  const extractWhileItChanges = async () => {
+    const settings = { backbone: "toy", weightsHash: "w", seed: 0, device: "cpu", inputShape: [3, 224, 224] };
+    const store = await extractFeatures({
+      ...{ dataset: pictures, settings: { ...settings, cache }, width: 2 },
+      forward(x) {
+        if (isFirst) {
+          // Other threads have begun with the second chunk.
+          Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+          writeFileSync(path, changed);
+        }
+        isFirst = false;
+        return twoMeans(x);
+      },
+    });
+    store![Symbol.dispose]();
+  };
+  await extractWhileItChanges();
+  const again = await extract(pictures, cache);
+  const calm = await extract(pictures, "false");
+  expect(again.store!.read(name)).toEqual(calm.store!.read(name));
+  for (const { store } of [again, calm]) store![Symbol.dispose]();
+});
+
 test("a copy of the folder needs nothing computed, and features that were spoilt are computed again", async () => {
   const { pictures, cache } = await dataset();
   (await extract(pictures, cache)).store![Symbol.dispose]();

@@ -173,8 +173,10 @@ async function fill(store: FeatureStore, input: ExtractInput, options: ExtractOp
   });
   const finder = {
     find: (places: readonly Place[]) => {
-      const found = source.find(places);
-      return places.map(async (place, i) => ({ seen: await look(dataset.root, place), found: await found[i] }));
+      const seen = places.map((place) => look(dataset.root, place));
+      // A picture is decoded after its state was read. If it changes in between, its features are computed again next time.
+      const found = Promise.all(seen).then(() => source.find(places));
+      return places.map(async (_, i) => ({ seen: await seen[i], found: await (await found)[i] }));
     },
   };
   let i = 0;
