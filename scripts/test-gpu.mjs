@@ -14,6 +14,7 @@ const nudge = join(root, "bin/nudge.cjs");
 
 /** Tests with additional or different cases on a GPU. */
 const FILES = [
+  "src/algorithms/arm.test.ts",
   "src/engine/cuda-graph.test.ts",
   "src/engine/device.test.ts",
   "src/engine/many-tensors.test.ts",

@@ -1,10 +1,12 @@
 /** Compares ARM's context network, which combines layers, with its layers one after the other. */
 import { expect, test } from "vitest";
 import { expectClose } from "../../tests/support/close.js";
+import { devices } from "../engine/device.js";
 import { empty } from "../engine/ops.generated.js";
 import { Random } from "../engine/random.js";
 import { scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
+import { withPrecision } from "../nn/precision.js";
 import { ContextNetwork } from "./arm.js";
 
 const made = (isTrained: boolean): ContextNetwork => {
@@ -42,4 +44,27 @@ test.each([
       }
       for (const each of [own, plain]) each.dispose();
     });
+});
+
+const GPU = devices().find((device) => device !== "cpu");
+
+test.skipIf(!GPU)("on a GPU in bfloat16, results and statistics are those of the layers up to rounding", () => {
+  scope(() => {
+    const x = new Random(0, ["arm"]).normal_(empty([6, 3, 20, 18])).to({ memoryFormat: "channels_last" });
+    const [own, plain] = [false, false].map((isTrained) =>
+      new ContextNetwork(3, 64, isTrained).initialize(new Random(1)),
+    );
+    own.to({ device: GPU! });
+    for (const training of [true, true, false]) {
+      for (const each of [own, plain]) each.train(training);
+      const got = withPrecision("bf16", () => noGrad(() => own.meansOf(x.to({ device: GPU! }), 2)));
+      const expected = noGrad(() => oneByOne(plain, x, 2));
+      const largest = expected.abs().max().item();
+      expectClose(got.to({ device: "cpu", dtype: "float32" }), expected, { rtol: 0, atol: largest / 32 });
+      const statistics = plain.stateDict();
+      for (const [name, tensor] of own.stateDict())
+        expectClose(tensor.to({ device: "cpu" }), statistics.get(name)!, { rtol: 0.02, atol: 0.02, what: name });
+    }
+    for (const each of [own, plain]) each.dispose();
+  });
 });
