@@ -118,10 +118,14 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const c10::optional<Tensor>
                   weight.size(0) % groups == 0 && (!bias.has_value() || (bias->dim() == 1 && bias->size(0) == weight.size(0))),
               "conv2d: expected a map [n, c, h, w], weights [outputs, c / groups, k, k], a bias [outputs] and a positive stride, got ",
               x.sizes(), ", ", weight.sizes(), " and ", groups, " groups");
-  return Conv::apply(x, weight, bias, ConvShape{stride, padding, groups});
+  return twiceConv2d(x, weight, bias, {stride, padding, groups});
 }
 
 }  // namespace
+
+Tensor twiceConv2d(const Tensor& x, const Tensor& weight, const c10::optional<Tensor>& bias, ConvShape shape) {
+  return Conv::apply(x, weight, bias, shape);
+}
 
 std::tuple<Tensor, Tensor> convGradients(const Tensor& gradient, const Tensor& x, const Tensor& weight, ConvShape shape, bool needsX,
                                          bool needsWeight) {

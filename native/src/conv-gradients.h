@@ -11,6 +11,9 @@ struct ConvShape {
   int64_t stride, padding, groups;
 };
 
+// The operator nudge::conv2d: ATen's convolution, with gradients that can be differentiated again.
+at::Tensor twiceConv2d(const at::Tensor& x, const at::Tensor& weight, const c10::optional<at::Tensor>& bias, ConvShape shape);
+
 // Returns the gradients of x and of the weight, undefined where they are not needed.
 std::tuple<at::Tensor, at::Tensor> convGradients(const at::Tensor& gradient, const at::Tensor& x, const at::Tensor& weight,
                                                  ConvShape shape, bool needsX, bool needsWeight);

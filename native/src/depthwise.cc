@@ -285,10 +285,6 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Variable;
 using torch::autograd::variable_list;
 
-Tensor convolved(const Tensor& x, const Tensor& weight, int64_t stride) {
-  return at::conv2d(x, weight, {}, stride, 1, 1, x.size(1));
-}
-
 #ifdef NUDGE_KERNELS
 
 // The arguments of the kernels, with the same field order as above.
@@ -460,7 +456,7 @@ Tensor depthwise(const Tensor& x, const Tensor& weight, int64_t stride) {
 #ifdef NUDGE_KERNELS
   if (known(x, weight, stride)) return Depthwise::apply(x, weight, stride);
 #endif
-  return convolved(x, weight, stride);
+  return twiceConv2d(x, weight, c10::nullopt, {stride, 1, x.size(1)});
 }
 
 #ifdef NUDGE_KERNELS

@@ -196,7 +196,7 @@ Tensor groupedConv(const Tensor& x, const Tensor& weight, int64_t stride, int64_
               weight.sizes(), " and ", groups, " groups");
   // Many narrow convolutions take longer than cuDNN's changes of layout: 37 groups of 24 channels in RegNetY-1.6GF.
   int64_t merged = mergedGroups(weight, groups, widest);
-  if (groups / merged > 8 && merged * weight.size(1) < 64) return at::conv2d(x, weight, {}, stride, padding, 1, groups);
+  if (groups / merged > 8 && merged * weight.size(1) < 64) return twiceConv2d(x, weight, c10::nullopt, {stride, padding, groups});
   return GroupedConv::apply(x, weight, stride, padding, groups, merged);
 }
 

@@ -148,8 +148,9 @@ Tensor wideDepthwise(const Tensor& x, const Tensor& weight, const c10::optional<
 #ifdef NUDGE_KERNELS
   if (known(x, weight)) return WideDepthwise::apply(x, weight, bias);
 #endif
-  Tensor add = bias.has_value() ? bias->to(x.scalar_type()) : Tensor();
-  return at::conv2d(x, weight, add, 1, weight.size(2) / 2, 1, x.size(1));
+  c10::optional<Tensor> add;
+  if (bias.has_value()) add = bias->to(x.scalar_type());
+  return twiceConv2d(x, weight, add, {1, weight.size(2) / 2, x.size(1)});
 }
 
 }  // namespace
