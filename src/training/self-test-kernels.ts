@@ -157,8 +157,8 @@ function foldNormPairs(device: string): Pairs {
 function picturePairs(device: string): Pairs {
   const parts = [7, 30_000, 1].map((length, k) => Uint8Array.from({ length }, (_, i) => (i * 7 + k) % 256));
   const sizes = Int32Array.from(parts.flatMap(({ length }) => [length / 3, 1]));
-  const got = device === "cpu" ? joinedOnHost(parts, false) : blockOf(parts, sizes, device).source!;
-  return [["the bytes", got, tensor(Buffer.concat(parts))]];
+  using copied = device === "cpu" ? joinedOnHost(parts, false) : blockOf(parts, sizes, device).source!;
+  return [["the bytes", copied.clone(), tensor(Buffer.concat(parts))]];
 }
 
 function depthwisePairs(device: string, stride: number): Pairs {
