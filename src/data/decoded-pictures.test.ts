@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { makePictureFolder } from "../../tests/support/made-pictures.js";
 import { temporaryFolder } from "../../tests/support/picture-folder.js";
 import { liveTensors } from "../engine/device.js";
+import { loadNative } from "../engine/load.js";
 import { decodeFile } from "./decode.js";
 import { DecodedPictures } from "./decoded-pictures.js";
 import type { FoundPicture } from "./picture-store.js";
@@ -94,4 +95,38 @@ test("pixels that nobody can use any more are freed by the garbage collector, al
     await new Promise((done) => setTimeout(done, 1));
   }
   expect(liveTensors()).toBeLessThanOrEqual(before + 1); // one reference may remain on the stack
+});
+
+test("for another device, kept, grouped and repeated pictures are copied once, in one buffer", async () => {
+  // The host under another name. Its memory cannot be pinned without a GPU.
+  const native = loadNative();
+  const { decodePictures, join: joinParts } = native;
+  native.decodePictures = (paths, threads, _, ...rest) => decodePictures(paths, threads, false, ...rest);
+  native.join = (parts) => joinParts(parts, false);
+  try {
+    const size = (i: number) => (i % 4 === 2 ? ([80, 70] as const) : SIZE); // one is decoded by itself
+    const dataset = await makePictureFolder(temporaryFolder(), { perCell: 4, size });
+    const batch = [...samples, { domain: 1, index: 2 }, { domain: 1, index: 0 }, { domain: 1, index: 2 }];
+    const before = liveTensors();
+    /** The pixels of the batch, which was found in two parts, as pictures that replace others are. */
+    const bytesOf = async (store: DecodedPictures): Promise<Buffer[]> => {
+      const found = await Promise.all([...store.find(batch.slice(0, 5)), ...store.find(batch.slice(5))]);
+      const { source, parts, offsets, sizes, owned } = store.block(found as FoundPicture[]);
+      const bytes = source?.bytes();
+      if (owned) source?.dispose();
+      return batch.map((_, i) => {
+        const end = offsets[i] + sizes[2 * i] * sizes[2 * i + 1] * 3;
+        return Buffer.from(parts?.[i] ?? bytes!.subarray(offsets[i], end));
+      });
+    };
+    for (const room of [0, 1, 2, 100]) {
+      const options = { shortSide: 16, memoryLimit: room * 20 * 16 * 3 };
+      using host = new DecodedPictures(dataset, { ...options, device: "cpu" });
+      using other = new DecodedPictures(dataset, { ...options, device: "cpu:0" });
+      for (const _ of ["decoded", "again"]) expect(await bytesOf(other)).toEqual(await bytesOf(host));
+    }
+    expect(liveTensors()).toBe(before);
+  } finally {
+    Object.assign(native, { decodePictures, join: joinParts });
+  }
 });
