@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { temporaryFolder } from "../../tests/support/picture-folder.js";
 import { loadNative } from "../engine/load.js";
 import { Tensor } from "../engine/tensor.js";
-import { decodeFile, decodeFiles, scaledSize } from "./decode.js";
+import { decodeBatch, decodeFile, scaledSize } from "./decode.js";
 
 const { decodePicture } = loadNative();
 
@@ -67,7 +67,7 @@ test("pictures that are decoded together have the same bytes, and others are mar
   await noise(270, 330).toFile(paths[5]);
   const again = [...paths, paths[0]]; // also more pictures than before, in buffers that were used
   for (const list of [paths, again]) {
-    const decoded = (await decodeFiles(list))!;
+    const decoded = (await decodeBatch(list))!;
     using pixels = decoded.pixels;
     expect(pixels).toBeInstanceOf(Tensor);
     const bytes = pixels.bytes();
@@ -85,5 +85,5 @@ test("pictures that are decoded together have the same bytes, and others are mar
     }
     expect(offset).toBe(bytes.length);
   }
-  expect((await decodeFiles([]))!.sizes).toHaveLength(0);
+  expect((await decodeBatch([]))!.sizes).toHaveLength(0);
 });

@@ -91,7 +91,7 @@ export interface DecodedBatch {
  * Reads and decodes picture files with the addon, on all threads, into one buffer (in pinned memory for a copy to a GPU). Null if there
  * is no addon.
  */
-export async function decodeFiles(
+export async function decodeBatch(
   paths: readonly string[],
   { shortSide = defaultShortSide, filter, upright = false, pinned = false }: DecodeOptions & { pinned?: boolean } = {},
 ): Promise<DecodedBatch | null> {

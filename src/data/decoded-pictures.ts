@@ -9,11 +9,12 @@ import type { Tensor } from "../engine/tensor.js";
 import { DataError } from "../errors.js";
 import type { PixelBlock } from "./augment.js";
 import type { PictureDataset } from "./dataset.js";
-import { decodeFile, decodeFiles } from "./decode.js";
+import { decodeBatch, decodeFile } from "./decode.js";
 import { hostBlock, joinedOnHost, sizesOf } from "./file-pictures.js";
 import type { Interpolation } from "./framing.js";
 import { pixelBytes } from "./picture-blocks.js";
 import type { Found, FoundPicture, LostPicture, PictureStore, SampleId } from "./picture-store.js";
+import { copyAhead } from "./upload.js";
 
 export interface DecodedPicturesOptions {
   shortSide: number | null;
@@ -82,7 +83,7 @@ export class DecodedPictures implements PictureStore {
     const paths = requests.map((request) => this.pathOf(request));
     const { shortSide, filter, device } = this.options;
     const options = { shortSide, filter, upright: this.dataset.upright, pinned: device !== "cpu" };
-    const decoded = await decodeFiles(paths, options).catch(() => null); // then one by one, which reports the problem
+    const decoded = await decodeBatch(paths, options).catch(() => null); // then one by one, which reports the problem
     if (!decoded) {
       for (const request of requests) request.answer(this.decode(request));
       return;
@@ -173,7 +174,7 @@ export class DecodedPictures implements PictureStore {
     return scope(() => {
       const joined = single.length === 0 ? [] : [joinedOnHost([...new Set(single)].map(pixelsOf), true)];
       const parts = [...joined, ...groups.map(({ pixels }) => pixels)];
-      const copies = parts.map((part) => part.toDevice(this.device, "uint8", true));
+      const copies = parts.map((part) => copyAhead(part, this.device));
       return { source: keep(copies.length === 1 ? copies[0] : cat(copies)), offsets };
     });
   }

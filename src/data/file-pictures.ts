@@ -16,6 +16,7 @@ import type { PictureDataset } from "./dataset.js";
 import { type DecodeOptions, decodeFile } from "./decode.js";
 import type { PictureFacts, StoredPicture } from "./picture-blocks.js";
 import type { Found, FoundPicture, LostPicture, PictureStore, SampleId } from "./picture-store.js";
+import { copyAhead } from "./upload.js";
 
 const read = promisify(readWithCallback);
 
@@ -78,8 +79,7 @@ export class FilePictures implements PictureStore {
     // On the host, the kernel reads only the rows that it needs.
     if (this.device === "cpu") return { source: null, files, offsets, sizes, owned: false };
     using read = new Tensor(loadNative().gather(files, offsets, lengths, true));
-    const source = keep(read.toDevice(this.device, "uint8", true));
-    return { source, offsets: startsOf(lengths), sizes, owned: true };
+    return { source: keep(copyAhead(read, this.device)), offsets: startsOf(lengths), sizes, owned: true };
   }
 
   /** The pixels of pictures, some of which had to be decoded, in one buffer. */
@@ -121,7 +121,7 @@ export function blockOf(
   if (device === "cpu") return { ...hostBlock(parts, sizes), owned: false };
   const offsets = startsOf(Float64Array.from(parts, ({ length }) => length));
   using joined = joinedOnHost(parts, true);
-  return { source: keep(joined.toDevice(device, "uint8", true)), offsets, sizes, owned: true };
+  return { source: keep(copyAhead(joined, device)), offsets, sizes, owned: true };
 }
 
 /** Parts as one tensor, uint8 [sum of lengths]; in pinned memory, a copy to a GPU does not wait. */

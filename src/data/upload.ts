@@ -1,5 +1,6 @@
 /** Copies numbers from the host to a device. */
 import type { Nested, TypedArray } from "../engine/arrays.js";
+import { synchronize } from "../engine/device.js";
 import type { DType } from "../engine/dtype.js";
 import { scope } from "../engine/scope.js";
 import { type Tensor, tensor } from "../engine/tensor.js";
@@ -17,4 +18,19 @@ export function upload(
     const host = tensor(data, options);
     return host.toDevice(device, host.dtype, true);
   });
+}
+
+/** The most bytes of pictures that wait in pinned memory for a slow device. */
+const MOST_AHEAD = 2 ** 30;
+const ahead = new Map<string, number>();
+
+/**
+ * A copy of pixels, uint8, on a device. A copy from pinned memory does not wait for the device, and the memory is needed until it is made.
+ * So that a host that prepares pictures faster than the network uses them does not fill its memory, it waits after each gigabyte.
+ */
+export function copyAhead(pixels: Tensor, device: string, wait: (device: string) => void = synchronize): Tensor {
+  const bytes = (ahead.get(device) ?? 0) + pixels.numel;
+  if (bytes > MOST_AHEAD) wait(device);
+  ahead.set(device, bytes > MOST_AHEAD ? pixels.numel : bytes);
+  return pixels.toDevice(device, "uint8", true);
 }
