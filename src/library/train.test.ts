@@ -169,3 +169,16 @@ test("a run that is disposed of leaves no tensors behind", async () => {
   }
   expect(liveTensors()).toBe(used);
 });
+
+test("T3A adapts to each average too: with one that equals the weights it has the same rows", async () => {
+  const settings = { batchSize: 4, t3a: 2, "moving-average.start": 2 };
+  using run = await train({ ...tiny(), averaging: ["moving-average"], settings });
+  const last = Math.max(...run.records.map(({ step }) => step));
+  const rowsOf = (model: string) =>
+    run.records
+      .filter((row) => row.model === model && row.step === last && row.domain !== null)
+      .map(({ domain, split, metric, value }) => ({ domain, split, metric, value }));
+  expect(rowsOf("t3a").length).toBeGreaterThan(4);
+  expect(rowsOf("t3a+moving-average")).toEqual(rowsOf("t3a"));
+  expect(rowsOf("t3a")).not.toEqual(rowsOf("moving-average"));
+});

@@ -50,13 +50,14 @@ export async function evaluateRun(
   for (const [i, follower] of run.followers.entries()) {
     if (ends && follower.candidates?.length) rows.push(await chooseCandidate(run, follower, step));
     if (ends || plan.averaging[i].evaluated === "always")
-      rows.push(...(await withAverage(run, follower, () => rowsOf(run, follower.id, step))));
+      await withAverage(run, follower, async () => {
+        rows.push(
+          ...(await rowsOf(run, follower.id, step)),
+          ...(await adaptedRows(run, `${T3A}+${follower.id}`, step)),
+        );
+      });
   }
-  if (plan.settings.t3a !== undefined) {
-    using adapted = new AdaptedPredictions(run.learner, plan.settings.t3a);
-    const predict: EvaluateOptions["predict"] = (...asked) => adapted.predict(...asked);
-    rows.push(...(await rowsOf(run, T3A, step, { predictions: { predict } })));
-  }
+  rows.push(...(await adaptedRows(run, T3A, step)));
   folder.checkOwner();
   keep(rows);
   if (!plan.settings.trainOnAll && !isBetter({ step, accuracy }, progress.best)) return;
@@ -64,6 +65,15 @@ export async function evaluateRun(
   folder.checkOwner();
   const { learner, probe } = run;
   writeModel(folder.bestCheckpoint, { plan, learner, sample: probe.sample(), model: CURRENT, step });
+}
+
+/** The rows of T3A on the present weights, if the run asks for it. */
+async function adaptedRows(run: Running, model: string, step: number): Promise<RunRecord[]> {
+  const { t3a } = run.plan.settings;
+  if (t3a === undefined) return [];
+  using adapted = new AdaptedPredictions(run.learner, t3a);
+  const predict: EvaluateOptions["predict"] = (...asked) => adapted.predict(...asked);
+  return await rowsOf(run, model, step, { predictions: { predict } });
 }
 
 /** Returns true if the validation accuracy has not increased for `patience` evaluations, and logs it. */

@@ -90,7 +90,7 @@ test("with the head first, a coefficient that validation chooses, and T3A", asyn
   expect(determined(rough)).toEqual(determined(calm));
   const rows = readFileSync(join(calm, "records.jsonl"), "utf8").trim().split("\n");
   const records = rows.map((row) => JSON.parse(row));
-  expect(new Set(records.map(({ model }) => model))).toEqual(new Set(["current", "wise-ft", "t3a"]));
+  expect(new Set(records.map(({ model }) => model))).toEqual(new Set(["current", "wise-ft", "t3a", "t3a+wise-ft"]));
   const [, text] = /wise-ft: [\d.]+ is the best on validation pictures, in percent \((.*)\)/.exec(log)!;
   const scores = text.split(", ").map((each) => each.split(": ").map(Number));
   expect(scores.map(([coefficient]) => coefficient)).toEqual([0, 0.25, 0.5, 0.75, 1]);

@@ -1,7 +1,7 @@
 /**
  * T3A in a run (`t3a=20`). At every evaluation, a classifier that adapts to the pictures predicts each part of a domain
- * again, with separate supports, and the rows have the model name `t3a`. Pictures are in the order of the split, which
- * is shuffled, as in DomainBed.
+ * again, with separate supports. The rows have the model name `t3a`, and those of an average, `t3a+swad`. Pictures are in the
+ * order of the split, which is shuffled, as in DomainBed.
  */
 
 import type { Tensor } from "../engine/tensor.js";

@@ -29,13 +29,14 @@ import { parseArgs } from "node:util";
 const program = join(dirname(fileURLToPath(import.meta.url)), "../../bin/nudge.mjs");
 
 const ERM = ["--algorithms", "ERM,MA,SWAD", "t3a=20"];
+const NU = ["--algorithms", "ERM-NU,SWAD-NU", "t3a=20"];
 
 /** The blocks, by name; each is one plan of 12 runs, or 36 with three seeds. @type {Record<string, string[]>} */
 const BLOCKS = {
   /** Of one training: ERM, T3A, the average of all updates (MA) and SWAD. */
   erm: ERM,
-  /** Of one training: ERM-NU and SWAD-NU. */
-  "swad-nu": ["--algorithms", "ERM-NU,SWAD-NU"],
+  /** Of one training: ERM-NU, SWAD-NU, and T3A of both. */
+  "swad-nu": NU,
   /**
    * The classifier starts as the exact probe, so that seeds have one start. Of one training: fine-tuned, WiSE-FT by
    * validation, MA. Of the three seeds of each trial: greedy soups of these, ensembles, and the ensemble of averages (EoA).
@@ -53,8 +54,8 @@ const BLOCKS = {
     ...["schedule=plateau", "plateau.from=500", "retrain=true"],
   ],
   "l2-sp": ["--algorithms", "ERM-L2-SP"],
-  /** Two more seeds of the second block, for ensembles of it. Added when the first 68 runs had been evaluated. */
-  "swad-nu-seeds": ["--algorithms", "ERM-NU,SWAD-NU", "--seeds", "3", "--ensemble"],
+  /** Two more seeds of the second block, for ensembles. These and T3A of the block were added when 68 runs had been evaluated. */
+  "swad-nu-seeds": [...NU, "--seeds", "3", "--ensemble"],
   /** Two more seeds of the first block, for soups and ensembles from random classifiers. */
   "erm-seeds": [...ERM, "--seeds", "3", "--soup", "greedy", "--ensemble"],
 };
