@@ -39,7 +39,7 @@ Tensor laidOutLike(const Tensor& gradient, const Tensor& x) {
 
 std::tuple<Tensor, Tensor> plainGradients(const Tensor& gradient, const Tensor& x, const Tensor& weight, ConvShape shape, bool needsX,
                                           bool needsWeight) {
-  if (needsX && needsWeight && hasDepthwiseKernels(gradient, x, weight, shape)) return depthwiseGradients(gradient, x, weight, shape.stride);
+  if (needsX && needsWeight && isDepthwise3(x, weight, shape) && hasDepthwiseKernels(gradient, x, weight, shape.stride)) return depthwiseGradients(gradient, x, weight, shape.stride);
   auto [ofX, ofWeight, ofBias] =
       at::convolution_backward(gradient, x, weight, c10::nullopt, {shape.stride, shape.stride}, {shape.padding, shape.padding}, {1, 1},
                                false, {0, 0}, shape.groups, {needsX, needsWeight, false});

@@ -21,8 +21,9 @@ std::tuple<at::Tensor, at::Tensor> convGradients(const at::Tensor& gradient, con
 // The operator of depthwise.cc, which can be differentiated.
 at::Tensor depthwise(const at::Tensor& x, const at::Tensor& weight, int64_t stride);
 
-// Whether depthwise.cc has kernels for these gradients, and the gradients of x and of the weight without autograd.
-bool hasDepthwiseKernels(const at::Tensor& gradient, const at::Tensor& x, const at::Tensor& weight, ConvShape shape);
+// Whether depthwise.cc has kernels for these gradients of a depthwise 3 × 3 convolution, and the gradients of x and of the weight
+// without autograd.
+bool hasDepthwiseKernels(const at::Tensor& gradient, const at::Tensor& x, const at::Tensor& weight, int64_t stride);
 std::tuple<at::Tensor, at::Tensor> depthwiseGradients(const at::Tensor& gradient, const at::Tensor& x, const at::Tensor& weight,
                                                       int64_t stride);
 

@@ -461,9 +461,8 @@ Tensor depthwise(const Tensor& x, const Tensor& weight, int64_t stride) {
 
 #ifdef NUDGE_KERNELS
 
-bool hasDepthwiseKernels(const Tensor& gradient, const Tensor& x, const Tensor& weight, ConvShape shape) {
-  return shape.padding == 1 && shape.groups == x.size(1) && weight.size(0) == x.size(1) && weight.size(2) == 3 && weight.size(3) == 3 &&
-         known(x, weight, shape.stride) && kernels::isMap(gradient);
+bool hasDepthwiseKernels(const Tensor& gradient, const Tensor& x, const Tensor& weight, int64_t stride) {
+  return known(x, weight, stride) && kernels::isMap(gradient);
 }
 
 std::tuple<Tensor, Tensor> depthwiseGradients(const Tensor& gradient, const Tensor& x, const Tensor& weight, int64_t stride) {
@@ -472,7 +471,7 @@ std::tuple<Tensor, Tensor> depthwiseGradients(const Tensor& gradient, const Tens
 
 #else
 
-bool hasDepthwiseKernels(const Tensor&, const Tensor&, const Tensor&, ConvShape) { return false; }
+bool hasDepthwiseKernels(const Tensor&, const Tensor&, const Tensor&, int64_t) { return false; }
 
 // It is never called, because the function above returns false.
 std::tuple<Tensor, Tensor> depthwiseGradients(const Tensor&, const Tensor&, const Tensor&, int64_t) { return {}; }

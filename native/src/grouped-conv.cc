@@ -142,13 +142,6 @@ Tensor diagonalOf(const Tensor& dense, int64_t merged) {
   return blocks.permute({4, 0, 1, 2, 3}).reshape({merged * outputs, height, width, inputs}).permute({0, 3, 1, 2});
 }
 
-std::tuple<Tensor, Tensor> denseGradients(const Tensor& gradient, const Tensor& x, const Tensor& weight, int64_t stride, int64_t padding,
-                                          bool needsX, bool needsWeight) {
-  auto [ofX, ofWeight, ofBias] = at::convolution_backward(gradient, x, weight, c10::nullopt, {stride, stride}, {padding, padding}, {1, 1},
-                                                          false, {0, 0}, 1, {needsX, needsWeight, false});
-  return {ofX, ofWeight};
-}
-
 struct GroupedConv : torch::autograd::Function<GroupedConv> {
   static Variable forward(AutogradContext* context, const Variable& x, const Variable& weight, int64_t stride, int64_t padding,
                           int64_t groups, int64_t merged) {
@@ -180,7 +173,7 @@ struct GroupedConv : torch::autograd::Function<GroupedConv> {
     Tensor given = gradients[0].contiguous(x.suggest_memory_format());
     std::vector<Tensor> outputs = dividedInto(given, parts), weights = denseWeights(weight, groups, merged), ofMaps, ofWeights;
     for (int64_t p = 0; p < parts; p++) {
-      auto [ofMap, ofDense] = denseGradients(outputs[p], parts == 1 ? x : saved[2 + p], weights[p], stride, padding, needsX, needsWeight);
+      auto [ofMap, ofDense] = convGradients(outputs[p], parts == 1 ? x : saved[2 + p], weights[p], {stride, padding, 1}, needsX, needsWeight);
       if (needsX) ofMaps.push_back(ofMap);
       if (needsWeight) ofWeights.push_back(diagonalOf(ofDense, merged));
     }

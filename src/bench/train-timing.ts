@@ -93,7 +93,9 @@ export async function timeSteps(
   const { device } = plan.settings;
   const reading = loaderOptions(plan, samples);
   const loader = new Loader({
-    ...{ ...reading, steps: WARM_UP + steps, evaluationBatch: evaluationBatch ?? reading.evaluationBatch },
+    ...reading,
+    steps: WARM_UP + steps,
+    evaluationBatch: evaluationBatch ?? reading.evaluationBatch,
   });
   using learner = makeLearner(plan);
   const notes: string[] = [];

@@ -93,24 +93,20 @@ export interface DecodedBatch {
  */
 export async function decodeBatch(
   paths: readonly string[],
-  { shortSide = defaultShortSide, filter, upright = false, pinned = false }: DecodeOptions & { pinned?: boolean } = {},
+  { pinned = false, ...options }: DecodeOptions & { pinned?: boolean } = {},
 ): Promise<DecodedBatch | null> {
   if (!native || paths.some((path) => path.includes("\0"))) return null;
-  const scaling = [longestOf(shortSide), upright, mostPixels, shortSide, kernelOf(filter)] as const;
-  const decoded = await native.decodePictures(paths, decodersAtOnce, pinned, ...scaling);
+  const decoded = await native.decodePictures(paths, decodersAtOnce, pinned, ...nativeOptions(options));
   return decoded && { pixels: keep(new Tensor(decoded.pixels)), sizes: decoded.sizes };
 }
 
 /**
  * Decodes an ordinary JPEG or PNG file, or its bytes, with the addon. Null for other files, and if the addon is not loaded.
  */
-async function decodeOrdinary(
-  picture: string | Uint8Array,
-  { shortSide = defaultShortSide, filter, upright = false }: DecodeOptions,
-): Promise<DecodedPicture | null> {
+async function decodeOrdinary(picture: string | Uint8Array, options: DecodeOptions): Promise<DecodedPicture | null> {
   if (!native || picture.length === 0 || (typeof picture === "string" && picture.includes("\0"))) return null;
-  const scaling = [longestOf(shortSide), upright, mostPixels, shortSide, kernelOf(filter)] as const;
-  const decoded = await native.decodePicture(picture, ...scaling);
+  const decoded = await native.decodePicture(picture, ...nativeOptions(options));
+  const { shortSide = defaultShortSide, filter } = options;
   return decoded && scaleDown({ ...decoded, truncated: false }, { shortSide, filter });
 }
 
@@ -119,7 +115,12 @@ async function decodeOrdinary(
  * while it decodes, which is faster and gives other bytes.
  */
 const mostScaling = 1.9;
-const longestOf = (shortSide: number | null): number => (shortSide === null ? 0 : Math.floor(shortSide * mostScaling));
+
+/** The last arguments of the addon's decoders. */
+function nativeOptions({ shortSide = defaultShortSide, filter, upright = false }: DecodeOptions) {
+  const longest = shortSide === null ? 0 : Math.floor(shortSide * mostScaling);
+  return [longest, upright, mostPixels, shortSide, kernelOf(filter)] as const;
+}
 
 /** Decodes all formats of sharp, and bitmaps. */
 async function decodeOther(

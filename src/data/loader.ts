@@ -297,7 +297,8 @@ export class Loader {
       labels,
       samples,
       domains: rowsBy(samples, ({ domain }) => domain).map((rows) => ({
-        ...{ name: dataset.domains[rows.index].name, ...rows },
+        name: dataset.domains[rows.index].name,
+        ...rows,
       })),
       names: () => samples.map((sample) => this.source.nameOf(sample)),
       [Symbol.dispose]() {

@@ -2,8 +2,7 @@
  * Multi-head self-attention (Vaswani et al., 2017, https://arxiv.org/abs/1706.03762): softmax(q·kᵀ/√d)·v in each head.
  *
  * libtorch 2.0 and later have a fused operator that avoids the [tokens, tokens] matrices. It has no second derivative,
- * so the composed version is used inside `withComposedAttention` and `withSecondDerivatives` (IGA). libtorch 1.13 only has
- * the composed version. The two agree up to rounding.
+ * so the composed version is used inside `withSecondDerivatives` (IGA). libtorch 1.13 only has the composed version. The two agree up to rounding.
  */
 
 import { loadNative } from "../engine/load.js";
@@ -17,24 +16,12 @@ import { needsSecondDerivatives } from "./second-derivatives.js";
 
 const FUSED = "aten::scaled_dot_product_attention";
 
-let composed = false;
 let known: boolean | undefined;
 
 /** Returns true if this version of libtorch has the fused operator. */
 export function hasFusedAttention(): boolean {
   known ??= loadNative().overloads(FUSED).length > 0;
   return known;
-}
-
-/** Runs `body` with attention composed of matrix products and a softmax, which can be differentiated twice. */
-export function withComposedAttention<T>(body: () => T): T {
-  const before = composed;
-  composed = true;
-  try {
-    return body();
-  } finally {
-    composed = before;
-  }
 }
 
 /**
@@ -85,7 +72,7 @@ export class MultiHeadAttention extends Layer {
 
 /** Queries [n, heads, m, d], keys and values [n, heads, tokens, d] → [n, heads, m, d]. */
 export function attention(q: Tensor, k: Tensor, v: Tensor): Tensor {
-  if (composed || needsSecondDerivatives() || !hasFusedAttention()) return composedAttention(q, k, v);
+  if (needsSecondDerivatives() || !hasFusedAttention()) return composedAttention(q, k, v);
   return call(FUSED, q, k, v, null, 0, false) as Tensor;
 }
 

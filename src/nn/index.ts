@@ -1,7 +1,7 @@
 /** Layers and losses. */
 
 export { GELU, type GeluKind, Hardswish, LeakyReLU, ReLU, ReLU6, relu6_, SiLU } from "./activation.js";
-export { hasFusedAttention, MultiHeadAttention, withComposedAttention } from "./attention.js";
+export { hasFusedAttention, MultiHeadAttention } from "./attention.js";
 export { AttentionPooling, type AttentionPoolingOptions } from "./attention-pooling.js";
 export {
   BatchNorm,

@@ -20,10 +20,10 @@ import { openWeights } from "../../src/engine/open-weights.js";
 import { scope } from "../../src/engine/scope.js";
 import { noGrad, type Tensor, tensor } from "../../src/engine/tensor.js";
 import { readWeights, writeWeights } from "../../src/engine/weights.js";
-import { withComposedAttention } from "../../src/nn/attention.js";
 import { Linear } from "../../src/nn/linear.js";
 import { crossEntropy } from "../../src/nn/loss.js";
 import { withPrecision } from "../../src/nn/precision.js";
+import { withSecondDerivatives } from "../../src/nn/second-derivatives.js";
 import { expectClose } from "../support/close.js";
 import { fillByFormula, formulaTensor } from "../support/formula-weights.js";
 
@@ -61,7 +61,7 @@ test("features of OpenAI's archive equal the reference", () => {
     const expected = stored(`features${SIDE}`);
     using network = loaded();
     expectNear(network.forward(picture(SIDE)), expected, 1e-9, "folded");
-    const composed = withComposedAttention(() => network.forward(picture(SIDE)));
+    const composed = withSecondDerivatives(() => network.forward(picture(SIDE)));
     expectNear(composed, expected, 1e-9, "composed attention");
     using unfolded = loaded(SIDE, { foldBatchNorm: false });
     expectNear(unfolded.forward(picture(SIDE)), expected, 1e-9, "not folded");

@@ -14,10 +14,10 @@ import { scope } from "../../src/engine/scope.js";
 import { grad, noGrad, type Tensor, tensor } from "../../src/engine/tensor.js";
 import { readWeights } from "../../src/engine/weights.js";
 import { DataError } from "../../src/errors.js";
-import { withComposedAttention } from "../../src/nn/attention.js";
 import { Linear } from "../../src/nn/linear.js";
 import { crossEntropy } from "../../src/nn/loss.js";
 import { withPrecision } from "../../src/nn/precision.js";
+import { withSecondDerivatives } from "../../src/nn/second-derivatives.js";
 import { expectClose } from "../support/close.js";
 import { fillByFormula, formulaTensor } from "../support/formula-weights.js";
 
@@ -161,7 +161,7 @@ test("composed attention can be differentiated twice", () => {
     using network = loaded("vit");
     const parameters = [network.blocks.layers[0], network.norm].flatMap((layer) => layer.parameters());
     const penalty = (): Tensor => {
-      const features = withComposedAttention(() => network.forward(picture(SIDE)));
+      const features = withSecondDerivatives(() => network.forward(picture(SIDE)));
       const gradients = grad(features.square().sum(), parameters, { createGraph: true });
       return gradients.map((each) => each.square().sum()).reduce((sum, each) => sum.add(each));
     };
