@@ -91,12 +91,7 @@ export async function timeSteps(
   { around = async () => {}, evaluationBatch }: { around?: Around; evaluationBatch?: number } = {},
 ): Promise<TimedSteps> {
   const { device } = plan.settings;
-  const reading = loaderOptions(plan, samples);
-  const loader = new Loader({
-    ...reading,
-    steps: WARM_UP + steps,
-    evaluationBatch: evaluationBatch ?? reading.evaluationBatch,
-  });
+  const loader = new Loader({ ...loaderOptions(plan, samples), steps: WARM_UP + steps, evaluationBatch });
   using learner = makeLearner(plan);
   const notes: string[] = [];
   const say = (text: string): void => void notes.push(text);

@@ -216,7 +216,7 @@ export class Loader {
     }
   }
 
-  /** As in the reference. So few samples do not keep a GPU busy. */
+  /** As in the reference on a CPU. So few samples do not keep a GPU busy. */
   private get evaluationBatch(): number {
     const { evaluationBatch, device = "cpu" } = this.options;
     return evaluationBatch ?? (device === "cpu" ? 64 : 256);

@@ -3,8 +3,6 @@
  * run on a dataset of features with a linear map as its backbone.
  */
 
-import { predictsByBatch } from "../algorithms/algorithm.js";
-import { algorithmNamed } from "../algorithms/index.js";
 import type { Backbone } from "../backbones/index.js";
 import { usesChannelsLast } from "../backbones/layout.js";
 import type { Dataset } from "../data/dataset.js";
@@ -45,25 +43,9 @@ export function loaderOptions({ settings }: Plan, { dataset, split, pictures }: 
     classBalanced: hparams.classBalanced as boolean,
     augmentation: hparams.dataAugmentation ? undefined : null,
     channelsLast: usesChannelsLast(settings),
-    evaluationBatch: evaluationBatchOf(settings),
     colours: coloursOf(settings),
     framing: framingOf(settings),
   };
-}
-
-/** The numbers of rows of a batch that keep a GPU busy and fit its memory. */
-const [FEWEST_ROWS, MOST_ROWS] = [64, 512];
-
-/**
- * Returns the batch size of evaluations. On a GPU it equals the number of rows in a training batch, because cuDNN has
- * planned the network's convolutions for it and would plan all of them again for another number. Algorithms whose
- * predictions depend on the batch use the default of the loader.
- */
-export function evaluationBatchOf(settings: Plan["settings"]): number | undefined {
-  const rows = (settings.hparams.batchSize as number) * trainDomainsOf(settings).length;
-  if (settings.device === "cpu" || settings.evaluationSize !== undefined) return undefined;
-  if (predictsByBatch(algorithmNamed(settings.algorithm), settings.hparams)) return undefined;
-  return rows >= FEWEST_ROWS && rows <= MOST_ROWS ? rows : undefined;
 }
 
 /** Opens the samples of a run. Returns null if it was stopped. */
