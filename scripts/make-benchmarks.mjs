@@ -6,7 +6,8 @@
  *     <!-- benchmarks h200 -->              the table of a machine
  *     <!-- benchmarks h200 outputs -->      the output of all its commands
  *     <!-- benchmarks h200 algorithms -->   the output of one benchmark
- *     <!-- benchmarks algorithms-cpu methods -->   the table of all algorithms, with their costs
+ *     <!-- benchmarks algorithms-cpu methods -->   the table of all algorithms, with what they cost and need
+ *     <!-- benchmarks h200 costs -->        the table of their costs alone
  *
  *     npm run benchmarks                            writes the pages
  *     node scripts/make-benchmarks.mjs --check      checks that they are current
@@ -15,7 +16,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { benchmarksFor } from "./benchmarks/list.mjs";
-import { methodsTable } from "./benchmarks/methods.mjs";
+import { costsTable, methodsTable } from "./benchmarks/methods.mjs";
 import { rowsOf, tableOf } from "./benchmarks/rows.mjs";
 import { textOf } from "./benchmarks/texts.mjs";
 
@@ -68,25 +69,26 @@ function one(name, benchmark) {
   return printed(benchmark, kept);
 }
 
-/** The table of all algorithms. @param {string} name */
-function methods(name) {
+/** A table of all algorithms. @param {string} name @param {(result: any) => string} table */
+function methods(name, table) {
   const kept = recordOf(name)?.benchmarks.algorithms;
   if (!kept) throw new Error(`results/benchmarks/${name}.json has no algorithms`);
-  const { backbone, batch, domains, threads, repeats } = kept.result;
-  const conditions = `${backbone}, ${domains} domains of ${batch}, ${threads} CPU thread${threads === 1 ? "" : "s"}, ${repeats} rounds`;
+  const { backbone, batch, domains, device, precision, threads, repeats } = kept.result;
+  const where = device === "cpu" ? `${threads} CPU thread${threads === 1 ? "" : "s"}` : `one GPU, ${precision}`;
+  const conditions = `${backbone}, ${domains} domains of ${batch}, ${where}, ${repeats} rounds`;
   const busy = `Other work took ${(100 * kept.busy).toFixed(0)} % of the cores just before.`;
-  return `\`${kept.command}\` on ${kept.date}: ${conditions}. ${busy}\n\n${methodsTable(kept.result)}`;
+  return `\`${kept.command}\` on ${kept.date}: ${conditions}. ${busy}\n\n${table(kept.result)}`;
 }
 
+/** What a comment may ask for. @type {Readonly<Record<string, (name: string) => string>>} */
+const PARTS = {
+  outputs,
+  methods: (name) => methods(name, methodsTable),
+  costs: (name) => methods(name, costsTable),
+};
+
 /** @param {string} name @param {string | undefined} part */
-const partOf = (name, part) =>
-  part === undefined
-    ? machine(name)
-    : part === "outputs"
-      ? outputs(name)
-      : part === "methods"
-        ? methods(name)
-        : one(name, part);
+const partOf = (name, part) => (part === undefined ? machine(name) : (PARTS[part]?.(name) ?? one(name, part)));
 
 const check = process.argv.includes("--check");
 for (const page of PAGES) {

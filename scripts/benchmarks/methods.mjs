@@ -1,8 +1,9 @@
 /**
- * The table of all algorithms in docs/algorithms.md: their cost from a record of `nudge bench step --algorithm all`, what
+ * The tables of all algorithms in docs/algorithms.md: their cost from a record of `nudge bench step --algorithm all`, what
  * they need and their switches from their definitions, and what surprises from the list below.
  */
 import { algorithms } from "../../dist/algorithms/index.js";
+import { COST_COLUMNS, costCells } from "../../dist/cli/bench-algorithms.js";
 
 /** What may surprise in the default form of a method. @type {Readonly<Record<string, string>>} */
 const QUIRKS = {
@@ -72,6 +73,14 @@ export function methodsTable({ rows }) {
     const own = [needsOf(definition), switchesOf(definition), QUIRKS[definition.id] ?? ""];
     return [definition.title, times(ratio), times(peak / ermPeak), count, ...own.map((cell) => cell || "–")];
   });
-  const rule = header.map((_, i) => (i >= 1 && i <= 3 ? "---:" : "---"));
+  return tableOf(header, cells, (i) => i >= 1 && i <= 3);
+}
+
+/** The costs alone. @param {import("../../dist/bench/algorithms.js").AlgorithmsResult} result */
+export const costsTable = ({ rows }) => tableOf(COST_COLUMNS, rows.map(costCells), (i) => i >= 1);
+
+/** @param {readonly string[]} header @param {readonly (readonly string[])[]} cells @param {(i: number) => boolean} isNumber */
+function tableOf(header, cells, isNumber) {
+  const rule = header.map((_, i) => (isNumber(i) ? "---:" : "---"));
   return [header, rule, ...cells].map((line) => `| ${line.join(" | ")} |`).join("\n");
 }

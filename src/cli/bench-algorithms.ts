@@ -2,13 +2,24 @@
 
 import { type AlgorithmCost, type AlgorithmsResult, costOf, type Passes } from "../bench/algorithms.js";
 
+/** The columns of the table. */
+export const COST_COLUMNS = [
+  "algorithm",
+  "ms",
+  "time / ERM",
+  "GB",
+  "memory / ERM",
+  "passes",
+  "PyTorch's",
+  "time / passes",
+];
+
 /** The benchmark as a table with one line per algorithm. */
 export function algorithmsText(result: AlgorithmsResult): string {
   const { backbone, batch, domains, device, precision = "float32", threads, repeats, rows, byDomainRatio } = result;
   const where = device === "cpu" ? `${threads} CPU thread${threads === 1 ? "" : "s"}` : device;
-  const header = ["algorithm", "ms", "time / ERM", "GB", "memory / ERM", "passes", "PyTorch's", "time / passes"];
-  const cells = [header, ...rows.map(costCells)];
-  const widths = header.map((_, column) => Math.max(...cells.map((row) => row[column].length)));
+  const cells = [COST_COLUMNS, ...rows.map(costCells)];
+  const widths = COST_COLUMNS.map((_, column) => Math.max(...cells.map((row) => row[column].length)));
   const line = (row: readonly string[]): string =>
     `  ${row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join("   ")}`;
   const plain = rows.filter(({ replayed }) => replayed === false).map(({ title }) => title);
@@ -33,7 +44,8 @@ export function algorithmsText(result: AlgorithmsResult): string {
   ].join("\n");
 }
 
-function costCells({
+/** The cells of an algorithm in these columns. */
+export function costCells({
   title,
   ms,
   ermMs,
