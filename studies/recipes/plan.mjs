@@ -7,7 +7,7 @@
  *
  *     node studies/recipes/plan.mjs --root data                 plans sweeps/recipes-pacs, and prints the next commands
  *     node studies/recipes/plan.mjs --root data --only erm,head-first -- --weights mobilenet_v2.pth
- *     nudge sweep run sweeps/recipes-pacs --launcher gpus -o per_gpu=3
+ *     nudge sweep run sweeps/recipes-pacs --launcher gpus -o per_gpu=4
  *     nudge report sweeps/recipes-pacs --choose --against ERM
  *     nudge report sweeps/recipes-pacs --choose --only pairs --against SWAD-NU
  *
