@@ -203,6 +203,11 @@ export interface AlgorithmDefinition<H extends HparamSpecs = HparamSpecs> {
   /** Shared hyperparameters that the algorithm overrides. */
   readonly overrides?: HparamOverrides;
   /**
+   * Shared hyperparameters that the algorithm does not use, each with its own ones that take their place, if any:
+   * `{ lr: ["lrG", "lrD"] }`. Setting one of them explicitly is an error.
+   */
+  readonly unused?: Readonly<Record<string, readonly string[]>>;
+  /**
    * Requirements for the backbone: feature maps of intermediate stages for MixStyle, feature maps or tokens for MIRO,
    * one more input channel for ARM.
    */

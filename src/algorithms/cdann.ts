@@ -5,7 +5,12 @@
  */
 
 import { defineAlgorithm } from "./algorithm.js";
-import { adversarialHparams, adversarialHparamsBySize, buildAdversarial } from "./domain-adversarial.js";
+import {
+  adversarialHparams,
+  adversarialHparamsBySize,
+  adversarialUnused,
+  buildAdversarial,
+} from "./domain-adversarial.js";
 
 export const cdann = defineAlgorithm({
   id: "cdann",
@@ -15,5 +20,6 @@ export const cdann = defineAlgorithm({
   minDomains: 2,
   hparams: adversarialHparams,
   hparamsBySize: adversarialHparamsBySize,
+  unused: adversarialUnused,
   build: (context) => buildAdversarial(context, { conditional: true }),
 });

@@ -5,7 +5,12 @@
  */
 
 import { defineAlgorithm } from "./algorithm.js";
-import { adversarialHparams, adversarialHparamsBySize, buildAdversarial } from "./domain-adversarial.js";
+import {
+  adversarialHparams,
+  adversarialHparamsBySize,
+  adversarialUnused,
+  buildAdversarial,
+} from "./domain-adversarial.js";
 
 export const dann = defineAlgorithm({
   id: "dann",
@@ -16,5 +21,6 @@ export const dann = defineAlgorithm({
   minDomains: 2,
   hparams: adversarialHparams,
   hparamsBySize: adversarialHparamsBySize,
+  unused: adversarialUnused,
   build: (context) => buildAdversarial(context, { conditional: false }),
 });

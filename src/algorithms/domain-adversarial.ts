@@ -38,7 +38,10 @@ import { variantOf } from "./variant.js";
 
 const PENALTIES = ["cross-entropy", "softmax-columns"] as const;
 
-/** The hyperparameters of both algorithms. `lr` and `weightDecay` are not used, because there are two of each. */
+/** The shared hyperparameters that are not used, because there are two of each. */
+export const adversarialUnused = { lr: ["lrG", "lrD"], weightDecay: ["weightDecayG", "weightDecayD"] };
+
+/** The hyperparameters of both algorithms. */
 export const adversarialHparams = {
   lambda: hparam(1, powerOfTen(-2, 2), { reference: "lambda" }),
   weightDecayD: hparam(0, powerOfTen(-6, -2), { reference: "weight_decay_d" }),

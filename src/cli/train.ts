@@ -163,6 +163,7 @@ async function run(pairs: readonly string[], flags: TrainFlags): Promise<void> {
     flags.retrain === undefined
       ? requestOver(flags.config ? readConfig(flags.config) : {}, given)
       : await retrained(flags.retrain, given, flags.config);
+  if (request.fixed !== undefined) await checkGiven(request, given);
   if (flags.retrain === undefined && (await byRecipe(request, flags))) {
     const [{ trainRecipe }, { readBudget }] = await Promise.all([
       import("./train-recipe.js"),
@@ -182,6 +183,17 @@ async function run(pairs: readonly string[], flags: TrainFlags): Promise<void> {
   const plans = await withWeights(() => plansFor(request, { leaveOneOut, device, comparing }), flags.yes);
   if (flags.findLr) return await (await import("./find-lr.js")).findLr(plans.main, { ...flags, reporter, stop });
   await trainPlans(plans, { ...flags, reporter, stop });
+}
+
+/** Refuses settings that the algorithm does not use, if they are added to those of a run. */
+async function checkGiven(request: Request, given: Request): Promise<void> {
+  const [{ methodOf }, { readKeys }, { withoutRanges }, { checkUsed }] = await Promise.all([
+    import("../settings/method.js"),
+    import("../settings/keys.js"),
+    import("../settings/search.js"),
+    import("../settings/unused.js"),
+  ]);
+  checkUsed(methodOf(readKeys(withoutRanges(request))).algorithm, given);
 }
 
 /** Whether a recipe is chosen: for the user's own pictures if no method is named, or if it is requested. */

@@ -25,6 +25,7 @@ import { type Drawn, rangesByName, withDraws, withoutDrawnOptions, withoutRanges
 import { dataSettings, isOwn, loopSettings, networkSettings, pluginSettings, probeSettings } from "./setting-parts.js";
 import { type Sibling, siblingHash, type TrainSettings } from "./settings.js";
 import { type StartingWeights, startingWeights } from "./starting-weights.js";
+import { checkUsed } from "./unused.js";
 import { declaredHparams, type RunValues, valuesOf } from "./values-of-run.js";
 
 /** The settings of a run, and the objects they stand for. */
@@ -66,6 +67,8 @@ export async function settle(request: Request, memo: SettingsMemo): Promise<Sett
   const { asked, ranges } = drawn;
   const given = withDefaults(readKeys(asked));
   const method = memo.method(given);
+  // A stored request has every value of its run, also those that nobody set. It has `fixed`.
+  if (given.fixed === undefined) checkUsed(method.algorithm, asked);
   const options = optionsIn(asked);
   const opened = await memo.withNearDuplicates(await datasetOf(given, options, memo), given.nearDuplicates);
   if (opened.classes.length < 2)

@@ -44,3 +44,17 @@ test("a plan says which penalties set in after its runs have ended", async () =>
   expect(shortest).toContain("in runs of 21 steps");
   expect(await notesOf({ hparams: 8 })).toEqual([]); // some drawn values of IRM exceed 5001 steps
 });
+
+test("a shared setting that some methods do not use is noted, and one that none uses is refused", async () => {
+  const plan = (given: object) => makePlan({ given: { data: "shapes", trials: 1, testDomains: "filled", ...given } });
+  const { runs, notes } = await plan({ algorithms: "ERM,DANN", lr: 0.01, hparams: 2 });
+  expect(notes).toEqual(["lr: DANN does not use lr; it has lrG and lrD instead"]);
+  expect(runs.map(({ request }) => [request.algorithm, request.lr === 0.01, request.fixed])).toEqual([
+    ["erm", true, ["lr"]],
+    ["erm", true, ["lr"]],
+    ["dann", false, []],
+    ["dann", false, []],
+  ]);
+  await expect(plan({ algorithms: "DANN,CDANN", lr: 0.01 })).rejects.toThrow("DANN does not use lr");
+  await expect(plan({ algorithms: "DANN", grid: { lr: "0.01,0.1" } })).rejects.toThrow("DANN does not use lr");
+});

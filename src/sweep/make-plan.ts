@@ -8,11 +8,12 @@ import type { Method } from "../settings/method.js";
 import { probeWords, protocols } from "../settings/protocols.js";
 import { withoutRanges } from "../settings/search.js";
 import type { TrainSettings } from "../settings/settings.js";
+import { checkGivenSettings } from "./check-given-settings.js";
 import type { CombinationKind } from "./combination-kinds.js";
 import { groupsOf } from "./combinations.js";
 import type { PlanWords } from "./grow-plan.js";
 import { PlanNotes } from "./plan-notes.js";
-import { planRuns } from "./plan-runs.js";
+import { plannedMethods, planRuns } from "./plan-runs.js";
 import { type Preset, presetNamed } from "./presets.js";
 import type { PlannedRun } from "./sweep-folder.js";
 import { type GivenPart, partsOf, readPart, type SweepPart } from "./sweep-request.js";
@@ -43,6 +44,7 @@ export async function makePlan(request: PlanRequest, onProgress?: (runs: number)
   const given = readPart(request.given);
   const left = leftOutOfAll(given);
   const parts = partsFor(preset, given, memo);
+  const unused = checkGivenSettings({ ...given.settings, ...given.grid }, plannedMethods(parts, memo));
   const { referenceJobs } = request;
   let untrained = false;
   const onSettled = (run: TrainSettings): void => {
@@ -64,6 +66,7 @@ export async function makePlan(request: PlanRequest, onProgress?: (runs: number)
     runs,
     notes: [
       ...(left.length > 0 ? [`all: without ${left.join(", ")}, which a probe cannot train`] : []),
+      ...unused,
       ...notes.texts,
     ],
   };

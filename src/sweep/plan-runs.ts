@@ -18,6 +18,7 @@ import { SettingsMemo } from "../settings/memo.js";
 import type { Method } from "../settings/method.js";
 import { runName, type TrainSettings } from "../settings/settings.js";
 import { datasetFor, type SettledRun, settle, siblingsOf } from "../settings/settle.js";
+import { usesSetting } from "../settings/unused.js";
 import { type JobOf, jobName, jobSeed } from "./reference-jobs.js";
 import type { PlannedRun, RunRequest } from "./sweep-folder.js";
 import type { SweepPart } from "./sweep-request.js";
@@ -73,6 +74,10 @@ async function countRuns(part: SweepPart, methods: readonly PlannedMethod[], mem
   for (const data of part.data) sets += domainSets(part, await datasetFor({ ...part.settings, data }, memo)).length;
   return part.trials.length * part.hparams.length * part.seeds.length * ofMethods * sets;
 }
+
+/** The methods of some parts. */
+export const plannedMethods = (parts: readonly SweepPart[], memo: SettingsMemo): readonly Method[] =>
+  parts.flatMap((part) => mergedMethods(part, memo));
 
 interface Context extends PlanOptions {
   readonly memo: SettingsMemo;
@@ -231,11 +236,16 @@ function domainSets({ testDomains, pairs }: SweepPart, { id, domains }: Dataset)
   });
 }
 
-/** Whether a setting applies to a method. A setting with an owner (`swad.tolerance`) applies if the method includes the owner. */
-function concerns(setting: string, { algorithm, regularizers: penalties, averaging }: Method): boolean {
+/**
+ * Whether a setting applies to a method. A setting with an owner (`swad.tolerance`) applies if the method includes the
+ * owner, and one without an owner if the algorithm uses it: DANN has no `lr`.
+ */
+export function concerns(setting: string, { algorithm, regularizers: penalties, averaging }: Method): boolean {
   const owner = setting.slice(0, Math.max(0, setting.indexOf(".")));
   const isOwner = [algorithms, regularizers, followers].some((registry) => Object.hasOwn(registry, owner));
-  return !isOwner || [algorithm, ...penalties, ...averaging].some(({ id }) => id === owner);
+  return isOwner
+    ? [algorithm, ...penalties, ...averaging].some(({ id }) => id === owner)
+    : usesSetting(algorithm, setting);
 }
 
 const settingsFor = (method: Method, settings: Request): Request =>

@@ -61,7 +61,10 @@ export async function combineRuns(paths: readonly string[], options: CombineOpti
     if (shouldStop()) throw new StoppedError("asked to stop");
   };
   const first = ingredientOf(paths[0]);
-  const plan = await resolve({ ...first.settings.request, device, threads }, memo);
+  const plan = await resolve(
+    { fixed: Object.keys(first.settings.fixed), ...first.settings.request, device, threads },
+    memo,
+  );
   setThreads(plan.settings.threads);
   using samples = await openSamples(plan, { say, shouldStop });
   if (samples === null) throw new StoppedError("asked to stop");

@@ -44,3 +44,12 @@ test("rates grow up to where the loss rises, and a run with another optimizer is
   expect(sgd.points[2].loss).not.toBe(adam.points[2].loss);
   await expect(tried({ lr: 0 })).rejects.toThrow("lr must be above 0, got 0");
 });
+
+test("an algorithm without lr, or one that trains its parts in turns, is refused with the reason", async () => {
+  const request = { data: "shapes", "data.perCell": 3, "data.size": 16, testDomains: "textured", batchSize: 8 };
+  const tested = async (algorithm: string) =>
+    await findRate(await resolve({ ...request, algorithm, threads: 1, device: "cpu" }), { updates: 4 });
+  for (const algorithm of ["DANN", "CDANN"])
+    await expect(tested(algorithm)).rejects.toThrow(`${algorithm} does not use lr; it has lrG and lrD instead`);
+  await expect(tested("ADRMX")).rejects.toThrow("ADRMX trains its parts in turns");
+});

@@ -13,6 +13,7 @@ import { Loader } from "../data/loader.js";
 import { checkDevice, setThreads } from "../engine/device.js";
 import { EngineError, UsageError } from "../errors.js";
 import type { Plan } from "../settings/resolve.js";
+import { unusedWords, usesSetting } from "../settings/unused.js";
 import { makeLearner } from "./make-learner.js";
 import { loaderOptions, openSamples } from "./samples.js";
 import { Updates } from "./updates.js";
@@ -51,6 +52,10 @@ const DIVERGED = 4;
 export async function findRate(plan: Plan, options: RateTestOptions = {}): Promise<RateTest> {
   const { updates = 100, from = 1e-7, to = 1, say = () => {}, shouldStop = () => false } = options;
   const { settings } = plan;
+  if (!usesSetting(plan.algorithm, "lr"))
+    throw new UsageError(
+      `the learning-rate test changes lr, but ${unusedWords(plan.algorithm, "lr")}; compare values of these settings in a sweep (--grid)`,
+    );
   const lr = settings.hparams.lr as number;
   if (!(lr > 0)) throw new UsageError(`the learning-rate test scales lr, so lr must be above 0, got ${lr}`);
   checkDevice(settings.device);
@@ -61,9 +66,10 @@ export async function findRate(plan: Plan, options: RateTestOptions = {}): Promi
   const rateAt = (step: number): number => from * (to / from) ** (step / Math.max(1, updates - 1));
   using learner = makeLearner(plan, samples.makeBackbone, { rate: (step) => rateAt(step) / lr });
   const losses: number[] = [];
+  const lossOf = comparableLosses(plan.algorithm.title);
   using made = new Updates(learner, loader, {
     ...{ device: settings.device, capture: false, say },
-    onLogs: ({ sums, count }) => void losses.push(lossIn(sums) / count),
+    onLogs: ({ sums, count }) => void losses.push(lossOf(sums) / count),
   });
   let diverged = false;
   for (let step = 0; step < updates && !diverged && !shouldStop(); step++) {
@@ -79,8 +85,23 @@ export async function findRate(plan: Plan, options: RateTestOptions = {}): Promi
   return rateTest(losses, rateAt, diverged);
 }
 
-/** Returns the loss: the scalar `loss`, or the first one that an algorithm logs. */
-const lossIn = (sums: Readonly<Record<string, number>>): number => sums.loss ?? Object.values(sums)[0];
+/**
+ * Returns the loss of each update: the scalar `loss`, or the first one that an algorithm logs. An algorithm that trains
+ * its parts in turns logs a different loss in each turn; their course says nothing about the learning rate.
+ */
+export function comparableLosses(title: string): (logs: Readonly<Record<string, number>>) => number {
+  let first: string[] | undefined;
+  return (logs) => {
+    if (logs.loss !== undefined) return logs.loss;
+    const names = Object.keys(logs);
+    first ??= names;
+    if (names.join() !== first.join())
+      throw new UsageError(
+        `the learning-rate test compares the losses of updates, but ${title} trains its parts in turns, with other losses in each turn (${first.join(", ")}; then ${names.join(", ")}); compare rates in a sweep instead (--grid lr=1e-4,1e-3)`,
+      );
+    return logs[names[0]];
+  };
+}
 
 /** Returns the bias-corrected exponential moving averages of losses. */
 export function smoothed(losses: readonly number[]): number[] {

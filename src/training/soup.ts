@@ -79,7 +79,7 @@ export async function makeSoup(
   const ingredients = runs.map((path) => ingredientOf(path));
   const notes = checkCompatible(ingredients);
   const [first] = ingredients;
-  const plan = await resolve({ ...first.settings.request, device });
+  const plan = await resolve({ fixed: Object.keys(first.settings.fixed), ...first.settings.request, device });
   setThreads(plan.settings.threads);
   using samples = await openSamples(plan, { say });
   if (samples === null) throw new UsageError("the soup was stopped before its first evaluation");

@@ -98,6 +98,20 @@ function errorOf(learner: Learner, data: TinyData, step: number): number {
   });
 }
 
+test.each(library.flatMap((algorithm) => [[algorithm, "lr"] as const, [algorithm, "weightDecay"] as const]))(
+  "$0.title uses $1, or declares that it does not",
+  (algorithm, name) => {
+    const data = works(algorithm, vectors) ? vectors : arrays;
+    const weightsAfter = (value: number): string => {
+      using learner = makeLearner(algorithm, data, { hparams: { ...BRANCHES[algorithm.id], [name]: value } });
+      for (let step = 0; step < 6; step++) scope(() => learner.update(tinyBatch(data, step), step));
+      return JSON.stringify([...learner.parameters()].map(([, each]) => scope(() => each.toNumbers())));
+    };
+    const isUsed = weightsAfter(1e-3) !== weightsAfter(1e-2);
+    expect(isUsed).toBe(!Object.hasOwn(algorithm.unused ?? {}, name));
+  },
+);
+
 /** A run of some updates; SWAD is told the error every second one. */
 function advance(learner: Learner, follower: Follower | undefined, data: TinyData, from: number, to: number): void {
   for (let step = from; step < to; step++) {
