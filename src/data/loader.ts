@@ -55,8 +55,6 @@ export interface LoaderOptions {
   ahead?: number;
   /** The number of steps. Nothing is prepared beyond them. */
   steps?: number;
-  /** What happens to an unreadable picture: it is skipped (and replaced by another draw), or it is an error. */
-  onBad?: "skip" | "fail";
 }
 
 /** Samples as tensors. Dispose of it after the step. */
@@ -274,8 +272,15 @@ export class Loader {
     return { sample: current, found: outcome };
   }
 
+  /** The problem of the first picture of a split that was skipped, if there is one. */
+  problemIn(domain: string, part: SplitName): string | undefined {
+    const place = this.indexOf(domain);
+    return Array.from(partOf(this.options.split, domain, part), (index) =>
+      this.skipped.get(this.source.nameOf({ domain: place, index })),
+    ).find((problem) => problem !== undefined);
+  }
+
   private skip(sample: SampleId, { problem }: LostPicture): void {
-    if (this.options.onBad === "fail") throw new DataError(problem);
     this.skipped.set(this.source.nameOf(sample), problem);
   }
 

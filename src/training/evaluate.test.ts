@@ -1,6 +1,11 @@
-import { expect, test } from "vitest";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { makePictureFolder } from "../../tests/support/made-pictures.js";
 import { generatedShapes } from "../data/datasets/generated-shapes.js";
 import { Loader } from "../data/loader.js";
+import { openPictures } from "../data/picture-store.js";
 import { type SplitName, splitDataset } from "../data/split.js";
 import { liveTensors } from "../engine/device.js";
 import type { Tensor } from "../engine/tensor.js";
@@ -67,4 +72,24 @@ test("the progress counts samples, and unwanted parts have no rows", async () =>
     [dataset.domains[0].name, "in", ACCURACY],
     [dataset.domains[0].name, "in", "loss"],
   ]);
+});
+
+test("a split without a readable picture is an error with the reason, and other unreadable pictures are left out", async () => {
+  const root = mkdtempSync(join(tmpdir(), "nudge-evaluate-"));
+  onTestFinished(() => rmSync(root, { recursive: true }));
+  const pictured = await makePictureFolder(root, { perCell: 2 });
+  const [{ name, files }] = pictured.domains;
+  for (const file of files.slice(0, 2)) writeFileSync(join(root, file), "");
+  using pictures = await openPictures(pictured, { cache: false });
+  const rowsWith = (out: number[]) => {
+    const split = new Map(pictured.domains.map((each) => [each.name, { in: [3], out, uda: [] }]));
+    const trainDomains = pictured.domains.map((each) => each.name);
+    const loader = new Loader({ dataset: pictured, pictures, split, seed: 0, batchSize: 1, trainDomains });
+    return evaluate({ ...given, loader, split, isWanted: (domain) => domain === name });
+  };
+  expect(await rowsWith([0, 1, 2])).toHaveLength(4);
+  await expect(rowsWith([0])).rejects.toThrow(
+    `evaluation: the only picture of the out split of domain "${name}" cannot be read (picture `,
+  );
+  await expect(rowsWith([0, 1])).rejects.toThrow(`none of the 2 pictures of the out split of domain "${name}" can be`);
 });

@@ -9,6 +9,7 @@ import type { Split, SplitName } from "../data/split.js";
 import { stack } from "../engine/ops.generated.js";
 import { Scope, scope } from "../engine/scope.js";
 import type { Tensor } from "../engine/tensor.js";
+import { DataError } from "../errors.js";
 import { crossEntropy } from "../nn/index.js";
 import { ACCURACY, type RunRecord } from "../records/record.js";
 
@@ -62,13 +63,23 @@ export async function evaluate(options: EvaluateOptions): Promise<RunRecord[]> {
     totals[index].correct += correct[i];
     totals[index].loss += loss[i];
   }
-  return wanted.flatMap(({ domain, part }, i) => {
+  return wanted.flatMap(({ domain, part, count: planned }, i) => {
     const { count, correct, loss } = totals[i];
+    if (count === 0) throw unreadable(planned, part, domain, loader);
     return [
       { step, model, domain, split: part, metric: ACCURACY, value: correct / count },
       { step, model, domain, split: part, metric: "loss", value: loss / count },
     ];
   });
+}
+
+/** The error for a split without a readable sample. It has no accuracy, and model selection needs one. */
+function unreadable(planned: number, part: SplitName, domain: string, loader: Loader): DataError {
+  const pictures = planned === 1 ? "the only picture" : `none of the ${planned} pictures`;
+  const problem = loader.problemIn(domain, part);
+  return new DataError(
+    `evaluation: ${pictures} of the ${part} split of domain "${domain}" can${planned === 1 ? "not" : ""} be read${problem ? ` (${problem})` : ""}. Repair or remove the files that cannot be read, and train again`,
+  );
 }
 
 /** The number of correct predictions and the sum of the losses of some rows of a split, on their device. */
