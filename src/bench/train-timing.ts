@@ -91,7 +91,11 @@ export async function timeSteps(
   { around = async () => {}, evaluationBatch }: { around?: Around; evaluationBatch?: number } = {},
 ): Promise<TimedSteps> {
   const { device } = plan.settings;
-  const loader = new Loader({ ...loaderOptions(plan, samples), steps: WARM_UP + steps, evaluationBatch });
+  const loader = new Loader({
+    ...loaderOptions(plan, samples),
+    steps: WARM_UP + steps,
+    ...(evaluationBatch && { evaluationBatch }),
+  });
   using learner = makeLearner(plan);
   const notes: string[] = [];
   const say = (text: string): void => void notes.push(text);

@@ -83,6 +83,9 @@ export interface EvaluatedBatch extends LoadedBatch {
   readonly splits: readonly { readonly index: number; readonly start: number; readonly count: number }[];
 }
 
+/** The number of samples in a batch of an evaluation in DomainBed. Predictions that depend on the batch need it. */
+export const REFERENCE_BATCH = 64;
+
 export interface EvaluationOptions {
   /** The draws of augmented samples depend on it (default: 0). */
   step?: number;
@@ -214,10 +217,9 @@ export class Loader {
     }
   }
 
-  /** As in the reference on a CPU. So few samples do not keep a GPU busy. */
   private get evaluationBatch(): number {
     const { evaluationBatch, device = "cpu" } = this.options;
-    return evaluationBatch ?? (device === "cpu" ? 64 : 256);
+    return evaluationBatch ?? (device === "cpu" ? REFERENCE_BATCH : 256); // few samples do not keep a GPU busy
   }
 
   private prepare(step: number): Promise<Prepared> {

@@ -2,6 +2,7 @@
 
 import { setImmediate as turn } from "node:timers/promises";
 import type { Follower } from "../averaging/index.js";
+import { REFERENCE_BATCH } from "../data/loader.js";
 import type { SplitName } from "../data/split.js";
 import { EngineError } from "../errors.js";
 import type { ValidationLoss } from "../optim/index.js";
@@ -73,7 +74,7 @@ async function adaptedRows(run: Running, model: string, step: number): Promise<R
   if (t3a === undefined) return [];
   using adapted = new AdaptedPredictions(run.learner, t3a);
   const predict: EvaluateOptions["predict"] = (...asked) => adapted.predict(...asked);
-  return await rowsOf(run, model, step, { predictions: { predict } });
+  return await rowsOf(run, model, step, { predictions: { predict, batchSize: REFERENCE_BATCH } });
 }
 
 /** Returns true if the validation accuracy has not increased for `patience` evaluations, and logs it. */
@@ -136,7 +137,7 @@ function rowsOf(
       run.plan.settings.evaluateTraining || part !== "in" || run.plan.settings.testDomains.includes(domain),
   }: {
     pause?: () => Promise<void>;
-    predictions?: Pick<EvaluateOptions, "predict" | "mixed" | "areRight">;
+    predictions?: Pick<EvaluateOptions, "predict" | "mixed" | "batchSize" | "areRight">;
     isWanted?: EvaluateOptions["isWanted"];
   } = {},
 ): Promise<RunRecord[]> {

@@ -44,6 +44,16 @@ test("batches of several splits give the same accuracies, and the same losses up
   expect(liveTensors()).toBe(before);
 });
 
+test("a batch size of its own replaces the loader's", async () => {
+  const sizes = new Set<number>();
+  const counting = (x: Tensor): Tensor => {
+    sizes.add(x.rows);
+    return predict(x);
+  };
+  await evaluate({ ...given, predict: counting, batchSize: 5 });
+  expect(Math.max(...sizes)).toBe(5);
+});
+
 test("an evaluation whose predictions were not right is repeated once", async () => {
   const expected = await evaluate(given);
   let [isWrong, checks] = [true, 0];

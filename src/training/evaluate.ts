@@ -27,6 +27,8 @@ export interface EvaluateOptions {
   model: string;
   /** Whether a batch may contain rows of several parts, so that only the last one is smaller (default: false). */
   mixed?: boolean;
+  /** The number of rows of a batch (default: that of the loader, which depends on the device). */
+  batchSize?: number;
   /**
    * Called after the last prediction, before the device has finished. If it returns false, all predictions are made
    * again.
@@ -38,7 +40,7 @@ export interface EvaluateOptions {
 
 /** Returns the accuracy and loss on every part of every domain, in the dataset's order. Empty parts have no rows. */
 export async function evaluate(options: EvaluateOptions): Promise<RunRecord[]> {
-  const { loader, predict, split, isWanted = () => true, step, model, mixed, pause } = options;
+  const { loader, predict, split, isWanted = () => true, step, model, mixed, batchSize, pause } = options;
   const wanted = [...split].flatMap(([domain, parts]) =>
     PARTS.map((part) => ({ domain, part, count: parts[part].length })).filter(
       ({ part, count }) => count > 0 && isWanted(domain, part),
@@ -48,7 +50,7 @@ export async function evaluate(options: EvaluateOptions): Promise<RunRecord[]> {
   let done = 0;
   using kept = new Scope();
   const sums: Sums[] = [];
-  for await (const batch of loader.evaluateSplits(wanted, { step, mixed })) {
+  for await (const batch of loader.evaluateSplits(wanted, { step, mixed, batchSize })) {
     using _ = batch;
     const { domain, part } = wanted[batch.splits[0].index];
     kept.run(() => sums.push(...sumsOf(batch, (x) => predict(x, domain, part))));

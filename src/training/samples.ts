@@ -3,11 +3,12 @@
  * run on a dataset of features with a linear map as its backbone.
  */
 
+import { predictsByBatch } from "../algorithms/algorithm.js";
 import type { Backbone } from "../backbones/index.js";
 import { usesChannelsLast } from "../backbones/layout.js";
 import type { Dataset } from "../data/dataset.js";
 import type { Scaling } from "../data/framing.js";
-import type { LoaderOptions } from "../data/loader.js";
+import { type LoaderOptions, REFERENCE_BATCH } from "../data/loader.js";
 import { openPictures, type PictureStore, type PictureStoreOptions } from "../data/picture-store.js";
 import { countOf } from "../data/show-name.js";
 import type { Split } from "../data/split.js";
@@ -34,7 +35,7 @@ export interface Samples extends Disposable {
 }
 
 /** Returns the loader options for a run's samples. */
-export function loaderOptions({ settings }: Plan, { dataset, split, pictures }: Samples): LoaderOptions {
+export function loaderOptions({ settings, algorithm }: Plan, { dataset, split, pictures }: Samples): LoaderOptions {
   const { hparams, seed, augmentValidation, evaluationSize, device, steps } = settings;
   return {
     ...{ dataset, split, pictures, seed, augmentValidation, evaluationSize, device, steps },
@@ -43,6 +44,7 @@ export function loaderOptions({ settings }: Plan, { dataset, split, pictures }: 
     classBalanced: hparams.classBalanced as boolean,
     augmentation: hparams.dataAugmentation ? undefined : null,
     channelsLast: usesChannelsLast(settings),
+    evaluationBatch: predictsByBatch(algorithm, hparams) ? REFERENCE_BATCH : undefined,
     colours: coloursOf(settings),
     framing: framingOf(settings),
   };
