@@ -126,6 +126,7 @@ async function makeJpegs(folder: string, { pictures, distinct, width }: Jpegs): 
     if (asked === wanted) return bytes;
     throw new UsageError(`bench data: ${folder} has other pictures (${asked}): remove it, or name another folder`);
   }
+  rmSync(join(folder, "pictures"), { recursive: true, force: true }); // of a call that was interrupted
   for (const domain of DOMAINS)
     for (let label = 0; label < CLASSES; label++)
       mkdirSync(join(folder, "pictures", domain, `class-${label}`), { recursive: true });

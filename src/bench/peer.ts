@@ -10,12 +10,18 @@ const SCRIPT = fileURLToPath(new URL("../../bench/peer.py", import.meta.url));
 export class Peer implements Disposable {
   private answers: AsyncIterator<string>;
   private lines: Interface;
+  /** The end of what it wrote to stderr, for an error message. It must be read, or the process waits once a pipe is full. */
+  private said = "";
 
   private constructor(
     private child: ChildProcessWithoutNullStreams,
     readonly python: string,
   ) {
     this.lines = createInterface({ input: child.stdout });
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      this.said = (this.said + text).slice(-2000);
+    });
+    child.stdin.on("error", () => {}); // it has ended; the missing answer says so
     this.answers = this.lines[Symbol.asyncIterator]();
   }
 
@@ -36,7 +42,10 @@ export class Peer implements Disposable {
   async ask<T>(request: Record<string, unknown>): Promise<T> {
     this.child.stdin.write(`${JSON.stringify(request)}\n`);
     const { value, done } = await this.answers.next();
-    if (done) throw new Error(`the peer ${this.python} ended while asked to ${request.do}`);
+    if (done) {
+      const why = this.said.trim() && `; the last that it printed:\n${this.said.trim()}`;
+      throw new Error(`the peer ${this.python} ended while asked to ${request.do}${why}`);
+    }
     const answer = JSON.parse(value) as T & { error?: string };
     if (answer.error) throw new Error(`the peer ${this.python} could not ${request.do}: ${answer.error}`);
     return answer;

@@ -1,6 +1,7 @@
 /** Creates a soup or an ensemble of a sweep in this process, after its runs are done. */
 
 import { replaceFile } from "../files/replace-file.js";
+import { formatRecord } from "../records/record.js";
 import { DONE_FILE, SETTINGS_FILE } from "../records/run.js";
 import type { SettingsMemo } from "../settings/memo.js";
 import { combineRuns } from "../training/combine-runs.js";
@@ -32,7 +33,7 @@ export async function makeCombination(combination: Combination, options: Combina
     combination: { kind, members: members.map((member) => member.id), taken },
   });
   folder.checkOwner();
-  const lines = rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+  const lines = rows.map(formatRecord).join("");
   replaceFile(folder.records, (write) => write(Buffer.from(lines, "utf8")));
   folder.writeJson(DONE_FILE, { step: settings.steps - 1, best: null, hash: id });
   return true;

@@ -7,6 +7,7 @@
 
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
 import { Loader } from "../data/loader.js";
 import type { SplitName } from "../data/split.js";
 import { setThreads } from "../engine/device.js";
@@ -58,6 +59,7 @@ export interface Combined {
 export async function combineRuns(paths: readonly string[], options: CombineOptions): Promise<Combined> {
   const { kind, device, threads, memo, out, say, shouldStop = () => false } = options;
   const pause = async (): Promise<void> => {
+    await turn(); // a signal to stop is an event
     if (shouldStop()) throw new StoppedError("asked to stop");
   };
   const first = ingredientOf(paths[0]);

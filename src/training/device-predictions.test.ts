@@ -97,6 +97,17 @@ test("each shape that was replayed is checked", () => {
   expect(predictions.areRight()).toBe(false); // the first shape was captured with the old one
 });
 
+test("what was replayed is still checked if a later shape cannot be captured", () => {
+  using predictions = make();
+  for (const _ of [1, 2, 3]) predicted(predictions, 1, 2, 3);
+  weight = keep(tensor([-1]));
+  predicted(predictions, 1, 2, 3); // replayed with the old weight
+  device.fails = true;
+  for (const _ of [1, 2, 3]) scope(() => predictions.predict(tensor([[1, 2]])));
+  expect(notes).toHaveLength(1);
+  expect([predictions.isReplaying, predictions.areRight()]).toEqual([false, false]);
+});
+
 test("predictions that cannot be captured are made normally, and the log says why once", () => {
   device.fails = true;
   using predictions = make();

@@ -51,7 +51,7 @@ export class DevicePredictions implements Disposable {
 
   /** Whether predictions are replayed now. */
   get isReplaying(): boolean {
-    return this.captured.size > 0;
+    return this.mayCapture && this.captured.size > 0;
   }
 
   /** Returns the options of `evaluate` for one evaluation with these predictions. */
@@ -89,6 +89,7 @@ export class DevicePredictions implements Disposable {
       }),
     );
     if (!areRight) this.giveUp("a replayed prediction differs from a normal one");
+    if (!this.mayCapture) this.drop();
     return areRight;
   }
 
@@ -120,8 +121,8 @@ export class DevicePredictions implements Disposable {
     }
   }
 
+  /** What was replayed in this evaluation is still compared at its end. */
   private giveUp(why: string): void {
-    this.drop();
     this.mayCapture = false;
     this.options.say?.(`note: predictions are not replayed as a CUDA graph: ${why}`);
   }
