@@ -12,6 +12,7 @@ export class Peer implements Disposable {
   private lines: Interface;
   /** The end of what it wrote to stderr, for an error message. It must be read, or the process waits once a pipe is full. */
   private said = "";
+  private readonly ended: Promise<unknown>;
 
   private constructor(
     private child: ChildProcessWithoutNullStreams,
@@ -21,6 +22,7 @@ export class Peer implements Disposable {
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       this.said = (this.said + text).slice(-2000);
     });
+    this.ended = new Promise((resolve) => child.once("close", resolve));
     child.stdin.on("error", () => {}); // it has ended; the missing answer says so
     this.answers = this.lines[Symbol.asyncIterator]();
   }
@@ -43,6 +45,7 @@ export class Peer implements Disposable {
     this.child.stdin.write(`${JSON.stringify(request)}\n`);
     const { value, done } = await this.answers.next();
     if (done) {
+      await this.ended; // so that all of its output is here
       const why = this.said.trim() && `; the last that it printed:\n${this.said.trim()}`;
       throw new Error(`the peer ${this.python} ended while asked to ${request.do}${why}`);
     }
