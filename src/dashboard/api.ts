@@ -195,7 +195,7 @@ export interface TableData {
 export interface ComparisonData {
   readonly first: string;
   readonly second: string;
-  /** For single trials on own pictures there are no intervals; `words` says what to do. */
+  /** What the intervals mean, and why some are missing. */
   readonly words: readonly string[];
   readonly rows: readonly {
     readonly title: string;

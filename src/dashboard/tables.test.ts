@@ -44,6 +44,20 @@ test.each(Object.values(selections))("the tables under $id are those of nudge re
   expect(ours.runs).toBe(24);
 });
 
+test("differences that are equal in all trials have no interval, with the reason", async () => {
+  const folder = temporaryFolder();
+  for (const trial of [0, 1])
+    for (const regularizers of [[], nuclearNormOn])
+      writeMadeRun(folder, { heldOut: "photo", trial, accuracy: 0.7 + regularizers.length / 100, regularizers });
+  const { tables } = await tablesOf(folder);
+  const [{ rows, words }] = (await ask(tables, "training-domain")).comparisons;
+  expect(rows.map(({ interval, trials }) => [interval, trials])).toEqual([
+    [null, 2],
+    [null, 2],
+  ]);
+  expect(words.at(-1)).toContain("the differences of all 2 trials are equal, so their spread is not known");
+});
+
 test("an answer is kept until a number changes, and new runs are in the next", async () => {
   const folder = temporaryFolder();
   writePacsSweep(join(folder, "runs"));

@@ -4,6 +4,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import type { RunResult } from "../records/run-reader.js";
 import { comparisonWords } from "../report/comparison-table.js";
 import { type ModelList, modelTable } from "../report/model-list.js";
+import { equalWords } from "../report/paired.js";
 import { withoutDuplicates } from "../report/read-results.js";
 import { makeReport, type Report } from "../report/report.js";
 import { cellNumbers, isPartial, numbersText, type Table, type TableCell, type TableRow } from "../report/table.js";
@@ -76,7 +77,10 @@ function reportData({ outcome, tables, models, comparisons, weights }: Report): 
     comparisons: comparisons.map((comparison, i) => ({
       first: comparison.first,
       second: comparison.second,
-      words: i === 0 ? comparisonWords(comparison) : [], // once for all
+      words: [
+        ...(i === 0 ? comparisonWords(comparison) : []), // once for all
+        ...equalWords(comparison, comparison.rows),
+      ],
       rows: comparison.rows
         .filter(({ mean }) => Number.isFinite(mean))
         .map(({ title, domain, mean, interval, trials }) => ({

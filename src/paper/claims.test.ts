@@ -74,6 +74,19 @@ test("one trial decides nothing, and the text says that it has no interval", () 
   }
 });
 
+test("equal differences in two trials decide nothing either", () => {
+  const claims = claimsOn((folder) => {
+    for (const trial of [0, 1])
+      for (const heldOut of pacsDomains)
+        for (const regularizers of [[], nuclearNormOn])
+          writeMadeRun(folder, { heldOut, trial, accuracy: 0.5 - 0.02 * regularizers.length, regularizers });
+  });
+  expect(claimOf(claims, "ERM-NU is better").ours).toEqual({
+    verdict: "open",
+    why: "PACS -2.0 (equal in all 2 trials, no interval)",
+  });
+});
+
 function safetensors(tensors: Record<string, number[]>): Buffer {
   const entries = Object.entries(tensors).map(([name, shape]) => [name, { dtype: "F32", shape, data_offsets: [0, 0] }]);
   const header = Buffer.from(JSON.stringify({ __metadata__: { nudge: "{}" }, ...Object.fromEntries(entries) }));

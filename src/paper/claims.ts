@@ -11,7 +11,7 @@ import { type FixedSettings, fixedText } from "../records/fixed-settings.js";
 import type { Method, StoredRun } from "../records/index.js";
 import { oneDecimal } from "../selection/cells.js";
 import type { GroupResult } from "../selection/index.js";
-import { holm, pAgainst, SIGNIFICANT, type TrialSummary } from "../selection/trial-statistics.js";
+import { areEqualTrials, holm, pAgainst, SIGNIFICANT, type TrialSummary } from "../selection/trial-statistics.js";
 import { bareName, besidesPenalties, datasetTitle, paperName } from "../settings/names.js";
 import { inferenceVerdict } from "./claim-inference.js";
 import { type PublishedNumber, paperDatasets, publishedDataset } from "./published.js";
@@ -228,8 +228,11 @@ function judgePublishedEverywhere(method: string, over: string): Verdict {
   return { verdict: worse ? "fails" : "holds", why: why.join(", ") };
 }
 
-const points = ({ mean, interval }: TrialSummary): string =>
-  `${signed(100 * mean)} (${interval ? interval.map((end) => signed(100 * end)).join(" … ") : "one trial, no interval"})`;
+function points(summary: TrialSummary): string {
+  const { mean, trials, interval } = summary;
+  const unknown = areEqualTrials(summary) ? `equal in all ${trials} trials, no interval` : "one trial, no interval";
+  return `${signed(100 * mean)} (${interval ? interval.map((end) => signed(100 * end)).join(" … ") : unknown})`;
+}
 
 const list = (differences: Found["byDataset"]): string =>
   differences.map((each) => `${datasetTitle(each.dataset)} ${points(each)}`).join(", ");
@@ -248,7 +251,7 @@ function judgeOwnGains(claims: readonly (GainClaim & { readonly found: Found })[
   });
 }
 
-/** Decides with the p-values against no difference and against the claimed gain. Both are null for a single trial. */
+/** Decides with the p-values against no difference and against the claimed gain. Both are null for a single trial and for equal trials. */
 function judgeGain(
   { mean }: TrialSummary,
   gain: number,

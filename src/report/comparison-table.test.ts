@@ -12,7 +12,7 @@ import { makeReport, type Report, type ReportOptions } from "./report.js";
 
 /**
  * Accuracies in percent by trial, equal on all domains. IRM is better than ERM, VREx is worse, and MTL varies. CORAL is
- * better in all three trials and by its own interval, but not after the correction.
+ * better in all three trials and by its own interval, but not after the correction. The differences of SAM are all equal.
  */
 const ACCURACIES = {
   erm: [70, 72, 71],
@@ -39,7 +39,7 @@ function reportOn(options: ReportOptions, more: Readonly<Record<string, readonly
 
 test("many comparisons are one table, a row a method, and say who is ahead by more than chance", () => {
   const { comparisons } = reportOn({ against: "erm" });
-  const [{ title, head, rows, words }, ...others] = comparisonTables(comparisons);
+  const [{ title, head, rows, words, notes }, ...others] = comparisonTables(comparisons);
   expect(others).toEqual([]);
   expect(title).toBe("All against ERM, pair by pair");
   expect(head).toEqual(["method", "held out", "difference", "95% interval", "trials", "p", "Holm", "verdict"]);
@@ -49,7 +49,10 @@ test("many comparisons are one table, a row a method, and say who is ahead by mo
     ["VREx", whole, "-1.5", "-1.6 … -1.3", "3", "<0.001", "0.002", "behind"],
     ["MTL", whole, "0.0", "-2.5 … +2.5", "3", "1.000", "1.000", "open"],
     ["CORAL", whole, "+0.7", "+0.1 … +1.2", "3", "0.031", "0.093", "open"],
-    ["SAM", whole, "0.0", "0.0 … 0.0", "3", "1.000", "1.000", "open"],
+    ["SAM", whole, "0.0", "– (all trials are equal)", "3", "–", "–", "open"],
+  ]);
+  expect(notes).toEqual([
+    "SAM − ERM, PACS A; PACS C; PACS P; PACS S; PACS, 4 of 4 domains: the differences of all 3 trials are equal, so their spread is not known and there is no interval",
   ]);
   expect(words[1]).toContain("Holm: corrected for the number of rows of this table");
 });
@@ -106,6 +109,12 @@ test("where equivalence is tested, many comparisons are in the tables of the tes
   expect(titles).toEqual(["Superiority, and equivalence within ±0.5 points: chosen steps"]);
   expect(toMarkdown(report)).toMatch(/^\| IRM +\| PACS, 4 of 4 domains \| +\+1\.53 \| +3 \| +superior \|/m);
   expect(toHtml(report)).toContain("<h2>Compared with ERM</h2>");
+  // The differences of SAM are 0 in all trials, which shows neither a difference nor equivalence.
+  expect(toMarkdown(report)).toMatch(/^\| SAM +\| PACS, 4 of 4 domains \| +0\.00 \| +3 \| +undecided \| +– \| +– \|/m);
+  expect(toMarkdown(report)).toContain("the differences of all 3 trials are equal, so their spread is not known");
+  const sam = report.equivalence?.rows.find(({ first }) => first === "SAM");
+  const unknown = { interval: null, p: null, corrected: null };
+  expect(sam).toMatchObject({ ...unknown, inside: false, superiority: unknown, verdict: "undecided" });
 });
 
 test("an unknown method is an error that suggests the nearest name", () => {

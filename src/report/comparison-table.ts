@@ -4,7 +4,7 @@
  */
 
 import { oneDecimal } from "../selection/cells.js";
-import { holm, type Interval, SIGNIFICANT } from "../selection/trial-statistics.js";
+import { areEqualTrials, holmOfRows, type Interval, SIGNIFICANT } from "../selection/trial-statistics.js";
 import { intervalWords, type PairedComparison, type PairedDifference } from "./paired.js";
 import type { TextTable } from "./text-table.js";
 
@@ -35,7 +35,7 @@ const ONE_TRIAL =
 /** Whole domains are only evaluated at the end. */
 const LATE_OWN = "It covers the part of the held-out domain that is evaluated during training.";
 
-const isOneTrial = ({ own, rows }: PairedComparison): boolean => own && rows.every(({ interval }) => interval === null);
+const isOneTrial = ({ own, rows }: PairedComparison): boolean => own && rows.every(({ trials }) => trials < 2);
 
 /** What the differences of a comparison and their intervals are. */
 export const comparisonWords = (comparison: PairedComparison): string[] => [
@@ -81,7 +81,10 @@ function tableOfAll(comparisons: readonly PairedComparison[], part: "rows" | "la
       .filter(({ domain }) => domain === null)
       .map((row) => ({ ...row, name: nameIn(comparison, other) })),
   );
-  const corrected = holm(rows.map(({ p }) => p));
+  const corrected = holmOfRows(
+    rows,
+    rows.map(({ p }) => p),
+  );
   const words = {
     against: (each: string) => `All against ${each}`,
     asked: "Methods compared",
@@ -139,16 +142,21 @@ export const intervalText = (interval: Interval | null, decimals = 1): string =>
   interval ? interval.map((value) => signed(value, decimals)).join(" … ") : "–";
 
 /** The difference, its interval and the number of trials, as text. */
-function differenceTexts({ mean, interval, trials }: PairedDifference): [string, string, string] {
-  const missing = trials === 0 ? "– (no trial has all domains)" : "– (needs two trials)";
-  return [signed(mean), interval ? intervalText(interval) : missing, trials === 0 ? "–" : String(trials)];
+function differenceTexts(row: PairedDifference): [string, string, string] {
+  const { mean, interval, trials } = row;
+  return [signed(mean), interval ? intervalText(interval) : noIntervalText(row), trials === 0 ? "–" : String(trials)];
+}
+
+function noIntervalText(row: PairedDifference): string {
+  if (row.trials === 0) return "– (no trial has all domains)";
+  return areEqualTrials(row) ? "– (all trials are equal)" : "– (needs two trials)";
 }
 
 /** A p-value as text: `0.034`, `<0.001`. */
 export const pText = (p: number | null): string => (p === null ? "–" : p < 0.001 ? "<0.001" : p.toFixed(3));
 
-function verdict({ mean }: PairedDifference, p: number | null): string {
-  if (p === null) return "–";
+function verdict(row: PairedDifference, p: number | null): string {
+  if (p === null) return areEqualTrials(row) ? "open" : "–";
   if (p >= SIGNIFICANT) return "open";
-  return mean > 0 ? "ahead" : "behind";
+  return row.mean > 0 ? "ahead" : "behind";
 }

@@ -5,7 +5,14 @@
  * level, that they differ by less than the margin.
  */
 
-import { holm, type Interval, intervalAt, pEquivalent, SIGNIFICANT } from "../selection/trial-statistics.js";
+import {
+  areEqualTrials,
+  holmOfRows,
+  type Interval,
+  intervalAt,
+  pEquivalent,
+  SIGNIFICANT,
+} from "../selection/trial-statistics.js";
 import { areMany, intervalText, LATE, nameIn, otherOfAll, pText, signed } from "./comparison-table.js";
 import { intervalWords, type PairedComparison, type PairedDifference } from "./paired.js";
 import type { TextTable } from "./text-table.js";
@@ -17,7 +24,7 @@ export interface TestedEquivalence extends Pick<PairedDifference, "dataset" | "t
   readonly first: string;
   readonly second: string;
   readonly outcome: "second half of training" | "chosen steps";
-  /** The 90 % interval; null for one trial. */
+  /** The 90 % interval; null for one trial and for equal trials. */
   readonly interval: Interval | null;
   /** Whether the interval lies inside the margin. */
   readonly inside: boolean;
@@ -48,13 +55,15 @@ export function testEquivalence(comparisons: readonly PairedComparison[], margin
       differences.filter(({ domain }) => domain === null).map((row) => ({ ...row, first, second })),
     );
     const values = rows.map((row) => pEquivalent(row, margin));
-    const [corrected, different] = [holm(values), holm(rows.map(({ p }) => p))];
+    const [corrected, different] = [values, rows.map(({ p }) => p)].map((each) => holmOfRows(rows, each));
     return rows.map(({ first, second, dataset, title, mean, trials, error, ...row }, i) => {
       const interval = intervalAt({ mean, trials, error }, 0.9);
       const inside = interval !== null && interval[0] > -margin && interval[1] < margin;
       const tested = { interval, inside, p: values[i], corrected: corrected[i] };
       const superiority = { interval: row.interval, p: row.p, corrected: different[i] };
-      const verdict = verdictOf(mean, superiority.corrected, inside ? tested.corrected : 1);
+      const verdict = areEqualTrials({ mean, trials, error })
+        ? "undecided"
+        : verdictOf(mean, superiority.corrected, inside ? tested.corrected : 1);
       return { first, second, outcome, dataset, title, mean, trials, ...tested, superiority, verdict };
     });
   };

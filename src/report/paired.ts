@@ -7,9 +7,10 @@
  * report the excluded trials.
  */
 
+import { groupBy } from "../group-by.js";
 import { fixedText } from "../records/fixed-settings.js";
 import { mean } from "../selection/mean.js";
-import { summarizeTrials, type TrialSummary } from "../selection/trial-statistics.js";
+import { areEqualTrials, summarizeTrials, type TrialSummary } from "../selection/trial-statistics.js";
 import { besidesPenalties, datasetTitle, domainLabels } from "../settings/names.js";
 import type { Outcome, ReportedMethod } from "./outcome.js";
 import type { ReportedResult } from "./whole-domain.js";
@@ -111,6 +112,7 @@ export function pairedComparison(
   }
   const own = rows.every(({ dataset }) => dataset === null || outcome.isOwnData(dataset));
   const [first, second] = pair.map(({ title }) => title);
+  notes.push(...equalWords({ first, second }, rows));
   return { first, second, rows, notes, own };
 }
 
@@ -179,6 +181,21 @@ function trialsOf(cells: readonly (readonly Pair[])[]): { complete: number[]; in
   const seeds = [...new Set(cells.flat().map(({ trial }) => trial))].sort((a, b) => a - b);
   const complete = seeds.filter((seed) => cells.every(isIn(seed)));
   return { complete, incomplete: seeds.filter((seed) => !complete.includes(seed)) };
+}
+
+/** The notes of a comparison on rows whose trials are all equal. */
+export const equalWords = (
+  { first, second }: Pick<PairedComparison, "first" | "second">,
+  rows: readonly PairedDifference[],
+): string[] => equalTrialsWords(rows).map((note) => `${first} − ${second}, ${note}`);
+
+/** Notes on rows without an interval, because the differences of all trials are equal. */
+export function equalTrialsWords(rows: readonly (TrialSummary & { readonly title: string })[]): string[] {
+  const byTrials = groupBy(rows.filter(areEqualTrials), ({ trials }) => trials);
+  return Array.from(byTrials, ([trials, equal]) => {
+    const where = equal.map(({ title }) => title).join("; ");
+    return `${where}: the differences of all ${trials} trials are equal, so their spread is not known and there is no interval`;
+  });
 }
 
 function incompleteWords(title: string, strata: Strata): string[] {

@@ -16,7 +16,7 @@ import { lateDifferences } from "./late-training.js";
 import { makeTables } from "./make-tables.js";
 import { type ModelList, modelLists } from "./model-list.js";
 import { Outcome, type ReportedMethod } from "./outcome.js";
-import { type PairedComparison, pairedComparison, regularizedPairs } from "./paired.js";
+import { equalWords, type PairedComparison, pairedComparison, regularizedPairs } from "./paired.js";
 import type { Results } from "./read-results.js";
 import type { Table } from "./table.js";
 import { type WeightStudy, weightStudies } from "./weight-study.js";
@@ -126,7 +126,9 @@ function comparisonOf(
   asked: boolean,
 ): PairedComparison[] {
   const found = pairedComparison(outcome, pair);
-  return found ? [{ ...found, asked, late: lateDifferences(outcome, pair) }] : [];
+  if (!found) return [];
+  const late = lateDifferences(outcome, pair);
+  return [{ ...found, asked, late, notes: [...found.notes, ...equalWords(found, late)] }];
 }
 
 /** Paired differences over the domains of each dataset and over all, by which claims are checked. */

@@ -22,7 +22,7 @@ import {
 } from "./chosen-features.js";
 import { type LateTraining, lateAccuracy, lateTraining } from "./late-training.js";
 import type { Outcome } from "./outcome.js";
-import { type Measure, type PairedSummary, pairedDifferences, summarize } from "./paired.js";
+import { equalTrialsWords, type Measure, type PairedSummary, pairedDifferences, summarize } from "./paired.js";
 import { longerTrials, type SharedTrials, sharedTrials } from "./shared-trials.js";
 import { familiesOf, type Member, type Weighed, weigh } from "./weight-members.js";
 
@@ -138,6 +138,7 @@ function studyOf(
         (each) => `${each.reported.title} was skipped: it does not have every held-out domain in the same trials`,
       ),
       ...studied.flatMap(({ title, settings }) => settings.flatMap((setting) => unpenalisedWords(title, setting))),
+      ...equalTrialsWords(studied.flatMap(differencesOf)),
     ],
   };
 }
@@ -148,6 +149,14 @@ function unpenalisedWords(kind: string, { weight, runs, unpenalised }: StudiedSe
   return [
     `${kind}, weight ${weight}: in ${unpenalised} of ${runs} runs, selection chose a step before the penalty became active, so these are equal to the plain method`,
   ];
+}
+
+/** The differences to the plain method, with the titles of their rows. */
+function differencesOf({ title, settings }: StudiedKind): (PairedSummary & { title: string })[] {
+  return settings.flatMap(({ weight, difference, late }) => [
+    ...(difference ? [{ ...difference, title: `${title}, weight ${weight}` }] : []),
+    ...(late.difference ? [{ ...late.difference, title: `${title}, weight ${weight}, second half of training` }] : []),
+  ]);
 }
 
 /** Penalties in the order of their list, the paper's first, and weight decay last. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { holm, intervalAt, pAgainst, pEquivalent, summarizeTrials } from "./trial-statistics.js";
+import { areEqualTrials, holm, intervalAt, pAgainst, pEquivalent, summarizeTrials } from "./trial-statistics.js";
 
 test("three trials have the t interval of two degrees of freedom, not their smallest and largest value", () => {
   // scipy.stats.ttest_1samp([1, 2, 6], 0): t = 1.9640, p = 0.188497; the interval reaches 4.30265 standard errors.
@@ -23,11 +23,22 @@ test("an interval excludes a value exactly where its p-value says so", () => {
   expect(pAgainst(summary, high)).toBeCloseTo(0.05, 9);
 });
 
-test("trials that are all equal give an interval of zero width", () => {
-  expect(summarizeTrials([0, 0, 0])).toMatchObject({ interval: [0, 0], p: 1 });
-  expect(summarizeTrials([1, 1, 1])).toMatchObject({ interval: [1, 1], p: 0 });
-  expect(pEquivalent(summarizeTrials([0, 0, 0]), 0.5)).toBe(0);
-  expect(pEquivalent(summarizeTrials([1, 1, 1]), 0.5)).toBe(1);
+test("trials that are all equal have no interval and no p-value, because their spread is not known", () => {
+  for (const values of [
+    [0, 0],
+    [1, 1, 1],
+    [0.8 - 0.7, 0.3 - 0.2],
+  ]) {
+    // the last two differ by rounding error
+    const summary = summarizeTrials(values);
+    expect(summary).toMatchObject({ trials: values.length, error: null, interval: null, p: null });
+    expect(areEqualTrials(summary)).toBe(true);
+    for (const value of [0, 0.5, 1]) expect(pAgainst(summary, value)).toBeNull();
+    expect(pEquivalent(summary, 0.5)).toBeNull();
+    expect(intervalAt(summary, 0.9)).toBeNull();
+  }
+  for (const values of [[0.1], [0.1, 0.1 + 1e-9], [0.1, Number.NaN]])
+    expect(areEqualTrials(summarizeTrials(values))).toBe(false);
 });
 
 test("two one-sided tests reject at 5 % exactly where the 90 % interval lies inside the margin", () => {
