@@ -6,7 +6,7 @@
  *     <!-- benchmarks h200 -->              the table of a machine
  *     <!-- benchmarks h200 outputs -->      the output of all its commands
  *     <!-- benchmarks h200 algorithms -->   the output of one benchmark
- *     <!-- benchmarks algorithms-cpu methods -->   the table of all algorithms, with what they cost and need
+ *     <!-- benchmarks cpu-2-cores methods -->   the table of all algorithms, with what they cost and need
  *     <!-- benchmarks h200 costs -->        the table of their costs alone
  *
  *     npm run benchmarks                            writes the pages

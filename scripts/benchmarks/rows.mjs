@@ -207,7 +207,7 @@ function train({ dataset, pictures, method, backbone, precision, batch, ours, pe
 /**
  * The cost of data loading per step. On a CPU it is the time until a batch is ready. A GPU computes while the host prepares the next batch,
  * so there it is the difference between a step and an update on a batch that is ready: augmentation, which also runs on the GPU, and
- * waiting. Older records without this time have no such row.
+ * waiting.
  * @param {any} ours @param {boolean} gpu @returns {Row[]}
  */
 function forData({ stepMs, waitMs, updateMs, share }, gpu) {
@@ -217,7 +217,6 @@ function forData({ stepMs, waitMs, updateMs, share }, gpu) {
     ours: `${ms(lost)} (${(100 * part).toFixed(1)} %)`,
   });
   if (!gpu) return [row(waitMs, share)];
-  if (updateMs === undefined) return [];
   const lost = Math.max(0, stepMs - updateMs);
   const part = lost / stepMs;
   return [{ ...row(lost, part), target: `< ${100 * NO_WAITING} %`, reached: part < NO_WAITING }];

@@ -54,15 +54,15 @@ export interface AlgorithmCost {
   readonly ms: number;
   /** The same for ERM, in the same rounds. */
   readonly ermMs: number;
-  /** The median over the rounds of the time (on the CPU, of the CPU time) relative to that of ERM. Absent in older records. */
-  readonly ratio?: number;
+  /** The median over the rounds of the time (on the CPU, of the CPU time) relative to that of ERM. */
+  readonly ratio: number;
   /** The peak memory of updates in bytes: tensors, including weights, optimizer state and batch, or on a GPU the pools of captured updates. */
   readonly peak: number;
   readonly ermPeak: number;
   readonly passes: Passes;
   readonly reference: Passes;
-  /** Whether every pass of the backbone has the pictures of one domain only. Absent in older records. */
-  readonly byDomain?: boolean;
+  /** Whether every pass of the backbone has the pictures of one domain only. */
+  readonly byDomain: boolean;
   /** On a GPU, whether updates are replayed as a CUDA graph. */
   readonly replayed?: boolean;
   /** Work of the public code that is saved here, if any. */
@@ -74,8 +74,7 @@ export interface AlgorithmsResult {
   readonly batch: number;
   readonly domains: number;
   readonly device: string;
-  /** Absent in older records, which are in float32. */
-  readonly precision?: Precision;
+  readonly precision: Precision;
   readonly threads: number;
   readonly repeats: number;
   readonly rows: readonly AlgorithmCost[];

@@ -42,10 +42,10 @@ export interface DataBenchOptions {
 
 export interface DataBench {
   pictures: number;
-  /** The number of different files; the others are links to them. Absent in older records, where it is the number of pictures. */
-  distinct?: number;
+  /** The number of different files; the others are links to them. */
+  distinct: number;
   /** Seconds for writing the files, and for listing and splitting them. */
-  seconds?: { generating: number; planning: number };
+  seconds: { generating: number; planning: number };
   /** The total size of the files and of their decoded pixels, in bytes. */
   fileBytes: number;
   pixelBytes: number;

@@ -16,7 +16,7 @@ export const COST_COLUMNS = [
 
 /** The benchmark as a table with one line per algorithm. */
 export function algorithmsText(result: AlgorithmsResult): string {
-  const { backbone, batch, domains, device, precision = "float32", threads, repeats, rows, byDomainRatio } = result;
+  const { backbone, batch, domains, device, precision, threads, repeats, rows, byDomainRatio } = result;
   const where = device === "cpu" ? `${threads} CPU thread${threads === 1 ? "" : "s"}` : device;
   const cells = [COST_COLUMNS, ...rows.map(costCells)];
   const widths = COST_COLUMNS.map((_, column) => Math.max(...cells.map((row) => row[column].length)));
@@ -28,9 +28,7 @@ export function algorithmsText(result: AlgorithmsResult): string {
   return [
     `Time of one update of each algorithm: ${backbone}${precision === "float32" ? "" : ` in ${precision}`}, ${domains} domains of ${batch}, ${where}, ${repeats} rounds, each alternating with ERM`,
     ...cells.map(line),
-    rows.every(({ ratio }) => ratio !== undefined)
-      ? `  ms: the minimum of the rounds; time / ERM: the median of the ratios of the rounds${device === "cpu" ? ", in CPU time" : ""}`
-      : "  ms: the minimum of the rounds; time / ERM: the ratio of the minima",
+    `  ms: the minimum of the rounds; time / ERM: the median of the ratios of the rounds${device === "cpu" ? ", in CPU time" : ""}`,
     "  passes: forward + backward passes of the backbone per update, in full batches; PyTorch's: the passes in the public code",
     "  time / passes: the time relative to ERM's, divided by the passes relative to ERM's; a backward pass counts as two forward passes",
     ...(byDomainRatio === undefined
@@ -45,16 +43,7 @@ export function algorithmsText(result: AlgorithmsResult): string {
 }
 
 /** The cells of an algorithm in these columns. */
-export function costCells({
-  title,
-  ms,
-  ermMs,
-  ratio = ms / ermMs,
-  peak,
-  ermPeak,
-  passes,
-  reference,
-}: AlgorithmCost): string[] {
+export function costCells({ title, ms, ratio, peak, ermPeak, passes, reference }: AlgorithmCost): string[] {
   const times = (ratio: number): string => `${ratio.toFixed(2)}×`;
   return [
     title,

@@ -6,7 +6,7 @@ import type { DataBench } from "../bench/data.js";
 export function dataText(result: DataBench): string {
   const {
     pictures,
-    distinct = pictures,
+    distinct,
     seconds,
     fileBytes,
     pixelBytes,
@@ -28,11 +28,7 @@ export function dataText(result: DataBench): string {
     ...(distinct < pictures
       ? [`${distinct} of the files are different; the others are links to them, so the disk is not measured`]
       : []),
-    ...(seconds
-      ? [
-          `Writing the files took ${seconds.generating.toFixed(0)} s, listing and splitting them ${seconds.planning.toFixed(0)} s`,
-        ]
-      : []),
+    `Writing the files took ${seconds.generating.toFixed(0)} s, listing and splitting them ${seconds.planning.toFixed(0)} s`,
     `One step on ${batch} pictures: mean of ${steps} steps`,
     line("pictures in memory", inMemory.stepMs, 1),
     line("decoded from files each time", decoded.stepMs, ratio),
