@@ -1,26 +1,19 @@
 /**
  * Measures pictures per second from files to augmented batches: decoding every time (cold), and from the cache, next to a
  * torchvision DataLoader with the same augmentation. The loaders alternate in one run, and the best round of each is reported.
- * Then it measures training steps on batches from the cache, and the share of their time that is spent waiting for data.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { backboneNamed } from "../backbones/index.js";
-import { usesChannelsLast } from "../backbones/layout.js";
 import type { PictureDataset } from "../data/dataset.js";
 import { Loader } from "../data/loader.js";
 import { openDataset } from "../data/open-dataset.js";
 import { openPictures, type PictureStore } from "../data/picture-store.js";
 import { splitDataset } from "../data/split.js";
 import { synchronize, threads } from "../engine/device.js";
-import { Random } from "../engine/random.js";
-import { scope } from "../engine/scope.js";
 import { UsageError } from "../errors.js";
-import { crossEntropy, Linear } from "../nn/index.js";
-import { Adam } from "../optim/index.js";
 import { Peer } from "./peer.js";
 
 const SCRIPT = fileURLToPath(new URL("../../bench/loader_peer.py", import.meta.url));
@@ -41,8 +34,6 @@ export interface LoaderBenchOptions {
   steps: number;
   /** The number of rounds; the best one is reported. */
   repeats: number;
-  /** The backbone to train for the share of waiting; if absent, nothing is trained. */
-  backbone?: string;
   /** The folder of the cache (default: a temporary one). */
   cache?: string;
 }
@@ -62,8 +53,6 @@ export interface LoaderBench {
   /** The cost of building the cache. */
   cache: { seconds: number; bytes: number };
   peer?: { title: string; workers: number; rate: number; coldRatio: number; cachedRatio: number };
-  /** Training steps on cached pictures. */
-  training?: { backbone: string; steps: number; stepMs: number; waitMs: number; share: number };
 }
 
 export async function benchLoader(options: LoaderBenchOptions): Promise<LoaderBench> {
@@ -109,7 +98,6 @@ export async function benchLoader(options: LoaderBenchOptions): Promise<LoaderBe
       ...(started && {
         peer: { title: started.title, workers, rate: theirs, coldRatio: cold / theirs, cachedRatio: cached / theirs },
       }),
-      ...(options.backbone && { training: await trainingShare(dataset, cachedPictures, options, options.backbone) }),
     };
   } finally {
     if (options.cache === undefined) rmSync(folder, { recursive: true, force: true });
@@ -120,11 +108,11 @@ function loaderFor(
   dataset: PictureDataset,
   pictures: PictureStore,
   seed: number,
-  { batch: batchSize, steps, device, channelsLast }: LoaderBenchOptions & { channelsLast?: boolean },
+  { batch: batchSize, steps, device }: LoaderBenchOptions,
 ): Loader {
   const split = splitDataset(dataset.domains, { trialSeed: 0 });
   const trainDomains = dataset.domains.map(({ name }) => name);
-  return new Loader({ dataset, pictures, split, seed, trainDomains, batchSize, steps, device, channelsLast });
+  return new Loader({ dataset, pictures, split, seed, trainDomains, batchSize, steps, device });
 }
 
 /** Pictures per second over a round, from a loader with nothing prepared to one with nothing left to do. */
@@ -143,42 +131,4 @@ async function rate(
   }
   synchronize(options.device);
   return (count / (performance.now() - start)) * 1000;
-}
-
-/** Trains for a few steps. The waiting time is the time until a batch is ready, including its augmentation. */
-async function trainingShare(
-  dataset: PictureDataset,
-  pictures: PictureStore,
-  options: LoaderBenchOptions,
-  name: string,
-): Promise<NonNullable<LoaderBench["training"]>> {
-  const { device } = options;
-  const steps = 3;
-  const random = new Random(0, ["bench"]);
-  using backbone = backboneNamed(name).build({ foldBatchNorm: true });
-  using head = new Linear(backbone.width, dataset.classes.length);
-  const { inputShape } = dataset;
-  const channelsLast = usesChannelsLast({ backbone: name, inputShape, device, precision: "float32" });
-  const memoryFormat = channelsLast ? "channels_last" : undefined;
-  for (const module of [backbone, head]) module.initialize(random).to({ device, memoryFormat }).train();
-  using optimizer = new Adam([...backbone.parameters(), ...head.parameters()], { lr: 5e-5 });
-  const loader = loaderFor(dataset, pictures, 0, { ...options, steps: steps + 1, channelsLast });
-  let [all, waiting] = [0, 0];
-  for (let step = 0; step <= steps; step++) {
-    const start = performance.now();
-    using batch = await loader.batch(step);
-    synchronize(device);
-    const ready = performance.now();
-    scope(() => {
-      const loss = crossEntropy(head.forward(backbone.forward(batch.x)), batch.y);
-      optimizer.zeroGrad();
-      loss.backward();
-      optimizer.step();
-    });
-    synchronize(device);
-    if (step === 0) continue; // warm-up
-    waiting += ready - start;
-    all += performance.now() - start;
-  }
-  return { backbone: name, steps, stepMs: all / steps, waitMs: waiting / steps, share: waiting / all };
 }

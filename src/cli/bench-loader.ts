@@ -2,7 +2,7 @@
 import type { LoaderBench } from "../bench/loader.js";
 
 export function loaderText(result: LoaderBench): string {
-  const { dataset, pictures, batch, device, threads, cold, cached, store, cache, peer, training } = result;
+  const { dataset, pictures, batch, device, threads, cold, cached, store, cache, peer } = result;
   const line = (title: string, rate: number, ratio: number | undefined): string =>
     `  ${title.padEnd(38)}${rate.toFixed(0).padStart(8)} per second${ratio === undefined ? "" : `${ratio.toFixed(2).padStart(8)}×`}`;
   const where = device === "cpu" ? `${threads} CPU threads` : device;
@@ -21,11 +21,5 @@ export function loaderText(result: LoaderBench): string {
     lines.push(
       `  the cache (${(cache.bytes / 1e9).toFixed(2)} GB) was built and opened in ${cache.seconds.toFixed(1)} s`,
     );
-  if (training) {
-    const { backbone, stepMs, waitMs, share } = training;
-    lines.push(
-      `  training ${backbone} on cached pictures: ${stepMs.toFixed(0)} ms per step, ${waitMs.toFixed(1)} ms of which are spent waiting for data (${(share * 100).toFixed(1)} %)`,
-    );
-  }
   return lines.join("\n");
 }

@@ -154,25 +154,21 @@ export function benchCommand(): Command {
       print(json ? JSON.stringify(result) : nuclearNormText(result));
     });
   common(bench.command("loader"))
-    .description(
-      "Measures how fast pictures are loaded from files into augmented batches, without and with the cache, and how long training waits for data.",
-    )
-    .addHelpText("after", examples("loader --data data/PACS", "loader --data ./pictures --peer --backbone none"))
+    .description("Measures how fast pictures are loaded from files into augmented batches, without and with the cache.")
+    .addHelpText("after", examples("loader --data data/PACS", "loader --data ./pictures --peer"))
     .requiredOption("--data <dir>", "a folder of pictures, or the name of a dataset")
     .option("--root <dir>", "the folder that contains the named dataset")
     .option("--batch <n>", "the number of pictures per domain in a batch", "32")
     .option("--steps <n>", "batches a round", "8")
     .option("--repeats <n>", "the number of rounds; the best one counts", "3")
     .option("--workers <n>", "the number of worker processes of PyTorch's DataLoader (default: one per core)")
-    .option("--backbone <id>", "the backbone for measuring how long training waits for data, or none", "mobilenet_v2")
     .option("--cache <dir>", "the folder of the cache (default: a temporary folder)")
     .action(async (raw: Flags<LoaderBenchOptions>) => {
       const { benchLoader } = await import("../bench/loader.js");
       const { loaderText } = await import("./bench-loader.js");
-      const { data, root, device, cache, backbone } = raw;
+      const { data, root, device, cache } = raw;
       const result = await benchLoader({
         ...{ data, root, device, cache, peer: peerName(raw.peer) },
-        ...(backbone !== "none" && { backbone }),
         ...counts(raw, "workers", "batch", "steps", "repeats"),
       });
       print(raw.json ? JSON.stringify(result) : loaderText(result));

@@ -8,14 +8,12 @@ import { type DecodedPicture, decodersAtOnce } from "../data/decode.js";
 import { UsageError } from "../errors.js";
 import type { Model, Prediction } from "./model.js";
 
+/** The maximum milliseconds that a decoded picture waits for others. */
+const MOST_WAIT_MS = 500;
+
 export interface BatcherOptions {
   /** Pictures that go through the network at once. */
   readonly batchSize?: number;
-  /**
-   * The maximum milliseconds that a decoded picture waits for others; by default the duration of a batch, up to half a
-   * second.
-   */
-  readonly mostWaitMs?: number;
 }
 
 interface Job {
@@ -40,19 +38,18 @@ export class PictureBatcher {
   batches = 0;
   pictures = 0;
   private readonly batchSize: number;
-  private readonly mostWaitMs: number;
   /** The duration of the last batch: waiting that long for more pictures costs little and fills batches. */
   private lastMs = 0;
 
   constructor(
     private readonly model: Model,
-    { batchSize = 64, mostWaitMs = 500 }: BatcherOptions = {},
+    { batchSize = 64 }: BatcherOptions = {},
   ) {
     if (model.dependsOnBatch)
       throw new UsageError(
         `model ${model.path}: its prediction for a picture depends on the other pictures in the batch, so pictures of several clients cannot share a batch; use nudge predict`,
       );
-    [this.batchSize, this.mostWaitMs] = [batchSize, mostWaitMs];
+    this.batchSize = batchSize;
   }
 
   /** The number of pictures that are waiting or being processed. */
@@ -90,7 +87,7 @@ export class PictureBatcher {
     if (this.ready.length === 0 || this.isRunning) return;
     const isFull = this.ready.length >= this.batchSize;
     const isQuiet = this.decoding === 0 && this.queue.length === 0;
-    const left = Math.min(this.lastMs, this.mostWaitMs) - (performance.now() - this.ready[0].since);
+    const left = Math.min(this.lastMs, MOST_WAIT_MS) - (performance.now() - this.ready[0].since);
     if (isFull || isQuiet || left <= 0) void this.run();
     else this.timer ??= setTimeout(() => this.again(), left);
   }

@@ -6,10 +6,9 @@
 import { cat, zeros } from "../engine/ops.generated.js";
 import type { Tensor } from "../engine/tensor.js";
 
-/** The batch, padded with rows of zeros up to the first of these sizes that holds it; as it is if none does. */
-export function paddedRows(x: Tensor, sizes: readonly number[]): Tensor {
-  const rows = sizes.find((size) => size >= x.rows) ?? x.rows;
-  if (rows === x.rows) return x;
+/** The batch, padded with rows of zeros up to this number; as it is if it has as many or more. */
+export function paddedRows(x: Tensor, rows: number): Tensor {
+  if (rows <= x.rows) return x;
   const more = zeros([rows - x.rows, ...x.shape.slice(1)], { dtype: x.dtype, device: x.device });
   return cat([x, x.isChannelsLast ? more.to({ memoryFormat: "channels_last" }) : more]);
 }

@@ -34,7 +34,7 @@ const learner = {
   rowsOfPrediction: () => 3,
   predict(x: Tensor): Tensor {
     const used = weight; // the memory that a captured pass reads
-    const input = paddedRows(x, [3]);
+    const input = paddedRows(x, 3);
     const logits = input.mul(used).narrow(0, 0, x.rows);
     if (input === x) device.replay = () => scope(() => void logits.copy_(x.mul(used)));
     return logits;

@@ -107,7 +107,7 @@ export class DevicePredictions implements Disposable {
   }
 
   private tryCapture(shape: string, batch: Tensor, rows: number): void {
-    const x = noGrad(() => scope(() => keep(paddedRows(batch, [rows]).clone())));
+    const x = noGrad(() => scope(() => keep(paddedRows(batch, rows).clone())));
     let logits: Tensor | undefined;
     try {
       const graph = CudaGraph.capture(this.options.device, () => {

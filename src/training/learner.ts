@@ -368,7 +368,7 @@ export class Learner implements Disposable {
     try {
       return noGrad(() =>
         scope(() => {
-          const input = training ? x : paddedRows(x, [this.rowsOfPrediction(x)]);
+          const input = training ? x : paddedRows(x, this.rowsOfPrediction(x));
           const made = withPrecision(this.options.precision ?? "float32", () => forward(input));
           return input === x ? made : made.narrow(0, 0, x.rows);
         }),

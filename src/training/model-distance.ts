@@ -127,7 +127,7 @@ async function featuresOf(
         kept.run(() =>
           scope(() => {
             const { rows } = made.x;
-            const x = pads ? paddedRows(made.x, [PADDED_ROWS]) : made.x;
+            const x = pads ? paddedRows(made.x, PADDED_ROWS) : made.x;
             const forward = areFeatures ? classified(model, x) : forwardOf(model, x);
             logits.push(...((forward.logits?.narrow(0, 0, rows).toArray() ?? []) as number[][]));
             return forward.features.narrow(0, 0, rows).to({ device: "cpu" });
