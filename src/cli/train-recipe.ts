@@ -197,14 +197,15 @@ class RecipeRun {
   }
 
   private sayEvidence({ folds, nearCopies, choice, held }: ProbeEvidence): void {
-    const { reporter } = this.options;
+    const { reporter, leaveOneOut } = this.options;
+    const isAlone = folds.length === 1;
     for (const names of nearCopies)
       reporter.line(
-        `${names.join(" and ")} have nearly identical pictures, so they are held out together; otherwise the estimate would be too high`,
+        `${names.join(" and ")} have nearly identical pictures, so ${isAlone ? "none of them can be held out" : "they are held out together"}; otherwise the estimate would be too high`,
       );
-    if (folds.length === 1)
+    if (isAlone)
       reporter.line(
-        "no domain can be held out, so the choice is based on validation pictures; this says nothing about other domains",
+        `no domain ${leaveOneOut === false ? "is" : "can be"} held out, so the choice is based on validation pictures; this says nothing about other domains`,
       );
     const right = held.map(({ domains, c, judged }) => {
       const share = judged.filter(({ label, predicted }) => label === predicted).length / judged.length;

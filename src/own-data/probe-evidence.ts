@@ -86,7 +86,8 @@ export function probeEvidence(samples: FeatureSamples, plan: Plan, leaveOut = tr
           return { domains, c, judged: asked.flatMap((domain) => judgedBy(fit, domain, temperature)) };
         }),
       );
-      return { folds, nearCopies: groups.filter(({ length }) => length > 1), choice, held };
+      const nearCopies = leaveOut ? groups.filter(({ length }) => length > 1) : []; // otherwise the only group is all domains
+      return { folds, nearCopies, choice, held };
     }),
   );
 }

@@ -25,7 +25,7 @@ export function recipeWords({ by, folds, nearCopies, candidates, c }: Recipe): s
     .join("");
   const how =
     by === "validation"
-      ? "Accuracy in percent on validation pictures. No domain could be held out, so this says nothing about other domains."
+      ? "Accuracy in percent on validation pictures. No domain was held out, so this says nothing about other domains."
       : `Accuracy in percent on each domain, of models that were trained without it. ${nearCopyWords}The mean gives equal weight to ${folds.some(({ length }) => length > 1) ? "each group of domains that were held out together" : "each domain"}.`;
   const between = candidates.some(({ name }) => /%/.test(name))
     ? " “fine-tuned, 25 %”: the weights of the probe plus 25 % of their change by fine-tuning."

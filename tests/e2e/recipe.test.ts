@@ -125,3 +125,12 @@ test("an excluded source is measured, and a near-copy of a training source is re
   expect(stderr).toContain(`note: ${note}\n`);
   expect(readFileSync(join(out, "latest/report.html"), "utf8")).toContain(note);
 }, 60_000);
+
+test("without leave-one-out, no domains are said to be near-copies, and validation decides", async () => {
+  const out = join(folder, "together");
+  const { stdout, stderr } = await train("--recipe", "probe", "--no-leave-one-out", "--out", out);
+  expect(stderr).not.toContain("nearly identical");
+  expect(stderr).toMatch(/^no domain is held out, so the choice is based on validation pictures/m);
+  expect(stdout).toContain("No domain was held out, so this says nothing about other domains.");
+  expect(jsonIn(join(out, "latest"), "recipe.json")).toMatchObject({ by: "validation", nearCopies: [] });
+}, 60_000);
