@@ -34,7 +34,11 @@ export function refusalOf(request: IncomingMessage, port: number, posts: readonl
   const isPost = posts.includes(url.split("?", 1)[0]);
   const allowed = isPost ? ["POST"] : ["GET", "HEAD"];
   if (!allowed.includes(method ?? ""))
-    return { status: 405, words: `only ${allowed.join(" and ")} are allowed`, headers: { Allow: allowed.join(", ") } };
+    return {
+      status: 405,
+      words: `only ${allowed.join(" and ")} ${allowed.length === 1 ? "is" : "are"} allowed`,
+      headers: { Allow: allowed.join(", ") },
+    };
   if (!isPost && (Number(headers["content-length"] ?? 0) !== 0 || headers["transfer-encoding"] !== undefined))
     return { status: 400, words: "a request body is not accepted here" };
   if (!url.startsWith("/") || url.startsWith("//")) return { status: 400, words: "the address is malformed" };

@@ -90,6 +90,7 @@ test("a body is read only where one is taken", async () => {
   expect([refused.status, refused.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
   const taken = await fetch(`${started.url}take`);
   expect([taken.status, taken.headers.get("allow")]).toEqual([405, "POST"]);
+  expect(await taken.text()).toContain("only POST is allowed");
   const foreign = { method: "POST", body: "x", headers: { Origin: "http://evil.example" } };
   expect((await fetch(`${started.url}take`, foreign)).status).toBe(403);
 });

@@ -95,6 +95,10 @@ test("weights of another backbone than the requested one are refused before anyt
   await expect(plansFor({ data, weights, backbone: "mobilenet_v2" }, { device: "cpu" })).rejects.toThrow(
     /resnet18\.safetensors belong to resnet18, but the backbone is mobilenet_v2; use --backbone resnet18, or choose weights of mobilenet_v2/,
   );
+  vi.stubEnv("NUDGE_WEIGHTS", weights); // the message names the variable if the file comes from it
+  await expect(plansFor({ data, backbone: "mobilenet_v2" }, { device: "cpu" })).rejects.toThrow(
+    `the weights in ${weights} ($NUDGE_WEIGHTS) belong to resnet18`,
+  );
 });
 
 test("without trained weights the right ones are named, and a small network has to be asked for", async () => {

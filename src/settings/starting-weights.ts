@@ -55,8 +55,9 @@ function checkBackbone(backbone: string, file: string, { backbone: found, descri
   // The loader reports what such a file lacks.
   if (found === undefined && trainedBackbones.some((id) => id === backbone)) return;
   const way = found === undefined ? "" : `use --backbone ${found}, or `;
+  const named = file === process.env.NUDGE_WEIGHTS ? `${file} ($NUDGE_WEIGHTS)` : file;
   throw new UsageError(
-    `the weights in ${file} belong to ${found ?? description}, but the backbone is ${backbone}; ${way}choose weights of ${backbone} with --weights FILE`,
+    `the weights in ${named} belong to ${found ?? description}, but the backbone is ${backbone}; ${way}choose weights of ${backbone} with --weights FILE`,
   );
 }
 

@@ -113,6 +113,7 @@ test("a folder without pictures, or without class folders, is an error that says
   await expect(opened(["1.png", "2.png"])).rejects.toThrow(
     /its 2 pictures are not in class folders; put each one in a folder/,
   );
+  await expect(opened(["1.png"])).rejects.toThrow(/its 1 picture is not in class folders/);
 });
 
 test("class and domain names may be odd", async () => {

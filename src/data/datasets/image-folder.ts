@@ -117,7 +117,7 @@ export const imageFolder = defineDataset({
       );
     if (withPictures(tree.top).length === 0)
       throw new DataError(
-        `${where}: its ${countOf(tree.top.pictures.length, "picture")} are not in class folders; put each one in a folder named after its class, or list them in a manifest (CSV with path, label, domain)`,
+        `${where}: its ${countOf(tree.top.pictures.length, "picture is", "pictures are")} not in class folders; put each one in a folder named after its class, or list them in a manifest (CSV with path, label, domain)`,
       );
     const top = unwrap(tree.top);
     const layout = asked === "auto" ? layoutOf(top) : asked;
