@@ -39,7 +39,10 @@ export async function measuredLength(sample: Plan, options: LengthOptions): Prom
   const file = join(options.folder, LENGTH_FILE);
   if (existsSync(file)) {
     const kept = JSON.parse(readFileSync(file, "utf8")) as Length & { key: string };
-    if (kept.key === key) return kept;
+    if (kept.key === key && (kept.steps > 0 || kept.skipped !== undefined)) {
+      if (kept.skipped !== undefined) reporter.line(`fine-tuning is skipped: ${kept.skipped}`);
+      return kept;
+    }
   }
   const left = PLANNED * budget - spent;
   reporter.progress?.("measuring the time of fine-tuning");
@@ -49,13 +52,15 @@ export async function measuredLength(sample: Plan, options: LengthOptions): Prom
     Math.min(most, sample.dataset.domains.find((each) => each.name === name)!.count),
   );
   const judged = counts.reduce((sum, count) => sum + count, 0) / runs;
-  const length = lengthOf(sample, { runs, left, asked, judged });
+  const measured = lengthOf(sample, { runs, left, asked, judged });
+  const skipped = `${countOf(runs, "short run")} would take about ${roughly(measured.seconds ?? 0)}, but only ${roughly(Math.max(1, left))} of the time budget remained (use --budget 1h for more)`;
+  const length: Length = { ...measured, ...(measured.steps === 0 && { skipped }) };
   using folder = await RunFolder.own(options.folder);
   folder.writeJson(LENGTH_FILE, { ...length, key });
   const pictures = (sample.settings.hparams.batchSize as number) * domains.length;
   reporter.line(
     length.steps === 0
-      ? `fine-tuning is skipped: ${countOf(runs, "short run")} would take about ${roughly(length.seconds ?? 0)}, but only ${roughly(Math.max(1, left))} of the time budget remain (use --budget 1h for more)`
+      ? `fine-tuning is skipped: ${skipped}`
       : `stage 2: ${lengthWords(length, runs, pictures)} (use a shorter --budget for less time, or --recipe probe to skip fine-tuning)`,
   );
   return length;

@@ -41,6 +41,7 @@ import { trainDomainsOf } from "../settings/settings.js";
 import { withHeat } from "../training/assess-run.js";
 import type { Reporter } from "../training/reporter.js";
 import { RunFolder } from "../training/run-folder.js";
+import { lostWords } from "../training/run-words.js";
 import { openFeatures } from "../training/samples.js";
 import type { EndedRun } from "../training/train.js";
 import { compareProgress } from "./compare-progress.js";
@@ -119,7 +120,7 @@ class RecipeRun {
     };
     this.sayEvidence(evidence);
     const probe = await plan({ ...requests.probe, probeC: evidence.choice.c });
-    await this.train(probe, "exact probe on all domains");
+    await this.train(probe, `exact probe on ${this.trainedDomains}`);
     reporter.line(`a model is ready: ${this.pathOf(probe)}`);
     const finetune = { ...requests.finetune, probeC: evidence.choice.c };
     const length =
@@ -128,6 +129,11 @@ class RecipeRun {
       length.steps === 0
         ? probeFolds(evidence)
         : await this.timed("fine-tuning", () => this.folds(plan, finetune, length.steps, evidence));
+    const trials = length.steps > 0 && folds.length > 1 ? this.trials : 1;
+    if (trials < this.trials)
+      reporter.line(
+        `note: --trials ${this.trials} has no effect, because ${length.steps === 0 ? "nothing was fine-tuned" : "no domain can be held out"}`,
+      );
     const coefficients = length.steps === 0 ? [0] : COEFFICIENTS;
     const choose = recipe === "finetune" && length.steps > 0 ? bestTuned : undefined;
     const rows = candidateRows(folds, coefficients).map((row, i) =>
@@ -147,15 +153,15 @@ class RecipeRun {
       candidates: rows,
       coefficient,
       reason:
-        recipe === "auto"
-          ? reasonFor(rows, by)
+        recipe === "auto" || length.skipped !== undefined
+          ? reasonFor(rows, by, length.skipped)
           : `${rows.find(({ chosen }) => chosen)!.name}: selected with --recipe ${recipe}.`,
       nested: nestedChoices(folds, choose).map((at, i) => ({
         domains: folds[i].domains,
         coefficient: coefficients[at],
       })),
       ...(main !== probe && this.withheldBy(main)),
-      ...(this.trials > 1 && { trials: this.trials }),
+      ...(trials > 1 && { trials }),
       steps: length.steps,
       seconds: this.seconds,
     };
@@ -165,7 +171,7 @@ class RecipeRun {
         : nestedEstimate(folds, {
             classes: dataset.classes,
             step: Math.max(0, length.steps - 1),
-            trials: length.steps > 0 ? this.trials : 1,
+            trials,
             choose,
           });
     await this.report(main, made, estimate, this.pathOf(probe));
@@ -187,6 +193,7 @@ class RecipeRun {
       shouldStop: () => stop.asked,
     });
     if (samples === null) throw stopped();
+    if (samples.lost.size > 0) reporter.line(lostWords([...samples.lost].sort()));
     reporter.progress?.("exact probe: choosing C with each domain held out in turn");
     const { domains, testDomains } = template.settings;
     const copies = testDomains.length > 0 ? nearCopiesOf(samples, template, domains) : [];
@@ -275,6 +282,12 @@ class RecipeRun {
     return found;
   }
 
+  /** The domains of the model, as text. */
+  private get trainedDomains(): string {
+    const { testDomains = [] } = readKeys(this.requested);
+    return testDomains.length === 0 ? "all domains" : `all domains except ${testDomains.join(", ")}`;
+  }
+
   private get trials(): number {
     return this.options.trials ?? 1;
   }
@@ -290,7 +303,7 @@ class RecipeRun {
     run: Plan,
     { domains, alone, trial }: { domains: readonly string[]; alone: boolean; trial: number },
   ): Promise<Judged[][]> {
-    const what = alone ? "fine-tuning on all domains" : `fine-tuning without ${domains.join(", ")}`;
+    const what = alone ? `fine-tuning on ${this.trainedDomains}` : `fine-tuning without ${domains.join(", ")}`;
     await this.train(run, this.trials > 1 && !alone ? `${what}, trial ${trial + 1} of ${this.trials}` : what, {
       beforeDone: (ended) => judgeCandidates(ended, domains),
     });
@@ -305,7 +318,7 @@ class RecipeRun {
       if (testDomains.length > 0) await judgeCandidates(ended, testDomains);
     };
     const time = this.oneRun === undefined ? "" : `, about ${roughly(this.oneRun)}`;
-    await this.train(main, `stage 3: the model, fine-tuned on all domains${time}`, { beforeDone });
+    await this.train(main, `stage 3: the model, fine-tuned on ${this.trainedDomains}${time}`, { beforeDone });
   }
 
   private withheldBy(main: Plan): Pick<Recipe, "withheld"> {

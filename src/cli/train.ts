@@ -197,7 +197,7 @@ async function checkGiven(request: Request, given: Request): Promise<void> {
 }
 
 /** Whether a recipe is chosen: for the user's own pictures if no method is named, or if it is requested. */
-async function byRecipe(request: Request, { recipe, budget, trials }: TrainFlags): Promise<boolean> {
+async function byRecipe(request: Request, { recipe, budget, trials, leaveOneOut }: TrainFlags): Promise<boolean> {
   const [{ datasetFor }, { SettingsMemo }, { isOwnDataset }, { leavesRecipeOpen }] = await Promise.all([
     import("../settings/resolve.js"),
     import("../settings/memo.js"),
@@ -208,6 +208,11 @@ async function byRecipe(request: Request, { recipe, budget, trials }: TrainFlags
   if ((recipe !== undefined || budget !== undefined || trials !== undefined) && !open)
     throw new UsageError(
       "--recipe, --budget and --trials are for the choice of a method; they cannot be combined with options that name one (--algorithm, --probe, …)",
+    );
+  const noTrials = recipe === "probe" ? "--recipe probe" : leaveOneOut === false ? "--no-leave-one-out" : undefined;
+  if (trials !== undefined && trials > 1 && noTrials !== undefined)
+    throw new UsageError(
+      `--trials repeats the fine-tuning of each held-out domain, and ${noTrials} has none; remove one of the two`,
     );
   if (!open) return false;
   const dataset = await datasetFor(request, new SettingsMemo());

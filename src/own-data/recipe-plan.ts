@@ -85,6 +85,8 @@ export interface Length {
   readonly steps: number;
   /** The measured total time in seconds; null if it could not be measured. */
   readonly seconds: number | null;
+  /** Why there is no fine-tuning, as text, if there is none. */
+  readonly skipped?: string;
 }
 
 /** The number of updates of a fine-tuning run, measured with `plan`, given the seconds that remain for all `runs`. */

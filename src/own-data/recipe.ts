@@ -172,10 +172,11 @@ function overTrials(accuracies: readonly number[], { accuracy, interval: [from, 
 
 const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;
 
-/** The reason for the choice, as text. */
-export function reasonFor(rows: readonly CandidateRow[], by: Recipe["by"]): string {
+/** The reason for the choice, as text. `skipped` is why nothing was fine-tuned. */
+export function reasonFor(rows: readonly CandidateRow[], by: Recipe["by"], skipped?: string): string {
   const on = by === "validation" ? "validation pictures" : "held-out domains";
-  if (rows.length === 1) return `${rows[0].name}: no other candidate was trained.`;
+  if (rows.length === 1)
+    return `${rows[0].name}: no other candidate was trained${skipped === undefined ? "" : `, because ${skipped}`}.`;
   const chosen = rows.find((row) => row.chosen)!;
   const best = rows.reduce((a, b) => (b.mean > a.mean ? b : a));
   if (chosen === best) {

@@ -1,6 +1,6 @@
 /** `nudge train --data DIR`, the default: the exact probe, fine-tuned networks, the choice, and what is said of it. */
 
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
@@ -36,21 +36,28 @@ beforeAll(async () => {
   scope(() => writeWeights(join(folder, "mobilenet_v2.safetensors"), network.stateDict()));
 });
 
-/** Runs a command and returns what it prints. */
+/** Runs a command that succeeds, and returns what it prints. */
 async function nudge(...args: string[]): Promise<{ stdout: string; stderr: string }> {
+  const { code, ...printed } = await exit(...args);
+  expect(code, printed.stderr).toBe(0);
+  return printed;
+}
+
+/** Runs a command and returns its exit code and what it prints. */
+async function exit(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   const printed = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const)
     vi.spyOn(process[name], "write").mockImplementation((text) => {
       printed[name] += text;
       return true;
     });
-  expect(await main(args), printed.stderr).toBe(0);
+  const code = await main(args);
   vi.restoreAllMocks();
-  return printed;
+  return { code, ...printed };
 }
 
-const train = (...more: string[]) =>
-  nudge("train", "--data", root, "--device", "cpu", "--threads", "1", "size=64", "evaluationSize=64", ...more);
+const settings = ["--device", "cpu", "--threads", "1", "size=64", "evaluationSize=64"];
+const train = (...more: string[]) => nudge("train", "--data", root, ...settings, ...more);
 const fast = ["--steps", "2", "--batch-size", "2"];
 const jsonIn = (run: string, file: string) => JSON.parse(readFileSync(join(run, file), "utf8"));
 
@@ -91,9 +98,16 @@ test("the default compares the exact probe with fine-tuned networks on held-out 
 }, 120_000);
 
 test("without time for fine-tuning, the exact probe is the model, and the output says so", async () => {
+  const skipped = /^fine-tuning is skipped: 4 short runs would take about .* of the time budget remained/m;
+  const reason =
+    /^exact probe: no other candidate was trained, because 4 short runs would take .*--budget 1h for more\)\.$/m;
   const { stdout, stderr } = await train("--budget", "1s", "--out", join(folder, "short"));
-  expect(stderr).toMatch(/^fine-tuning is skipped: 4 short runs would take about .* of the time budget remain/m);
-  expect(stdout).toMatch(/^exact probe: no other candidate was trained\.$/m);
+  expect(stderr).toMatch(skipped);
+  expect(stdout).toMatch(reason);
+  expect(readFileSync(join(folder, "short/latest/report.html"), "utf8")).toContain("because 4 short runs would take");
+  const again = await train("--budget", "1s", "--out", join(folder, "short"));
+  expect(again.stderr.match(skipped)?.[0]).toBe(stderr.match(skipped)![0]);
+  expect(again.stdout).toBe(stdout);
 }, 60_000);
 
 test("copies of training pictures are recognized in another folder", async () => {
@@ -120,6 +134,7 @@ test("copies of training pictures are recognized in another folder", async () =>
 test("an excluded source is measured, and a near-copy of a training source is reported", async () => {
   const out = join(folder, "excluded");
   const { stdout, stderr } = await train("--recipe", "probe", "--test-domain", "copy", "--out", out);
+  expect(stderr).toMatch(/^exact probe on all domains except copy$/m);
   expect(stdout).toMatch(/^ {2}copy +\d+\.\d %/m);
   const note = "copy and shop have nearly identical pictures, so the accuracy on copy says nothing about a new source";
   expect(stderr).toContain(`note: ${note}\n`);
@@ -133,4 +148,25 @@ test("without leave-one-out, no domains are said to be near-copies, and validati
   expect(stderr).toMatch(/^no domain is held out, so the choice is based on validation pictures/m);
   expect(stdout).toContain("No domain was held out, so this says nothing about other domains.");
   expect(jsonIn(join(out, "latest"), "recipe.json")).toMatchObject({ by: "validation", nearCopies: [] });
+}, 60_000);
+
+test("trials are refused where nothing is fine-tuned again", async () => {
+  for (const option of [["--recipe", "probe"], ["--no-leave-one-out"]]) {
+    const { code, stderr } = await exit("train", "--data", root, ...settings, ...option, "--trials", "3");
+    expect(code).toBe(2);
+    expect(stderr).toContain(
+      `--trials repeats the fine-tuning of each held-out domain, and ${option.join(" ")} has none`,
+    );
+  }
+});
+
+test("a picture that cannot be read is reported on the terminal, each time", async () => {
+  const data = join(folder, "broken");
+  cpSync(root, data, { recursive: true });
+  writeFileSync(join(data, "yard/pen/broken.png"), "no picture");
+  const command = ["train", "--data", data, ...settings, "--recipe", "probe", "--out", join(folder, "broken-runs")];
+  for (let i = 0; i < 2; i++) {
+    const { stderr } = await nudge(...command);
+    expect(stderr.match(/^note: skipped: 1 picture that cannot be read \(picture .*broken\.png: /gm)).toHaveLength(1);
+  }
 }, 60_000);
