@@ -34,6 +34,12 @@ test("runs are combined within a trial, over draws and seeds, and by nothing els
   expect(all.every(({ name }) => /-ensemble-trial[01]$/.test(name))).toBe(true);
 });
 
+test("all draws of a searched setting are combined, also the one with its default value", async () => {
+  const search = { optimizer: "{adam, sgd}", headLr: "10^U(-1, 1)" }; // the middle of the range is the default of headLr
+  const { runs } = await makeSweep({ algorithms: "ERM", trials: 1, hparams: 3, combine: "ensemble", ...search });
+  expect(groupsOf(runs).map(({ length }) => length)).toEqual([3, 3]);
+});
+
 test("one is made when all its runs are settled, of those that are done", async () => {
   const { folder, runs } = await makeSweep({ algorithms: "ERM", trials: 1, hparams: 3, combine: "soup,ensemble" });
   expect(readyCombinations(folder)).toEqual([]);

@@ -39,7 +39,8 @@ export function groupsOf<T extends Planned>(runs: Iterable<T>): T[][] {
 /** The key that all runs of a group share: all settings except the seed and drawn values. */
 function keyOf(request: RunRequest): string {
   const { data, testDomains, trialSeed, algorithm, regularizers, averaging, fixed = [] } = request;
-  const byHand = (fixed as readonly string[]).map((name) => [name, request[name] ?? null]);
+  // By name: a drawn value that equals the default is at another place in the list.
+  const byHand = Object.fromEntries((fixed as readonly string[]).map((name) => [name, request[name] ?? null]));
   return canonicalJson({ data, testDomains, trialSeed, algorithm, regularizers, averaging, byHand });
 }
 
