@@ -59,6 +59,15 @@ export interface RunSettings {
   readonly fixed: FixedSettings;
   /** For runs from before `fixed` existed: the values that differed from the default or the draw of the run. */
   readonly given?: FixedSettings;
+  /** Settings of the optimization that a search can draw, besides hyperparameters; absent if they have their defaults. */
+  readonly optimizer?: PluginSettings;
+  readonly schedule?: PluginSettings;
+  readonly warmupSteps?: number;
+  readonly clipNorm?: number;
+  readonly headLr?: number;
+  readonly layerDecay?: number;
+  readonly freeze?: string;
+  readonly stochasticDepth?: number;
   /** The ids of the runs in a soup or an ensemble. */
   readonly combination?: { readonly kind: string; readonly members: readonly string[] };
   readonly steps?: number;
@@ -168,10 +177,8 @@ export const parseSettings = (path: string, text: string): RunSettings =>
 
 const WHAT = "the settings of a run";
 
-const pluginsSchema = v.array(
-  v.object({ id: nameSchema, settings: scalarsSchema }, "{ id, settings }"),
-  "a list of { id, settings }",
-);
+const pluginSchema = v.object({ id: nameSchema, settings: scalarsSchema }, "{ id, settings }");
+const pluginsSchema = v.array(pluginSchema, "a list of { id, settings }");
 
 /** The keys that every reader needs. Other keys are kept. */
 const settingsSchema: Schema<RunSettings> = v.pipe(
@@ -188,6 +195,14 @@ const settingsSchema: Schema<RunSettings> = v.pipe(
     hparams: scalarsSchema,
     fixed: v.optional(scalarsSchema),
     given: v.optional(scalarsSchema),
+    optimizer: v.optional(pluginSchema),
+    schedule: v.optional(pluginSchema),
+    warmupSteps: v.optional(numberSchema),
+    clipNorm: v.optional(numberSchema),
+    headLr: v.optional(numberSchema),
+    layerDecay: v.optional(numberSchema),
+    freeze: v.optional(nameSchema),
+    stochasticDepth: v.optional(numberSchema),
     combination: v.optional(v.object({ kind: nameSchema, members: namesSchema }, "{ kind, members }")),
     steps: v.optional(numberSchema),
     evaluateEvery: v.optional(numberSchema),

@@ -1,9 +1,13 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { writeSearch } from "../../tests/support/report-runs.js";
+import { writeMadeRun, writeSearch } from "../../tests/support/report-runs.js";
 import { inFolder } from "../../tests/support/run-folders.js";
+import type { RunSettings } from "../records/run.js";
+import { oracle } from "../selection/index.js";
+import { SEARCHED_KEYS } from "../settings/keys.js";
 import { chosenOf } from "./chosen.js";
 import { toCsv } from "./csv.js";
+import { drawsOf, hparamsOf, OPTIMIZATION } from "./draws.js";
 import { toJson } from "./json.js";
 import { toMarkdown } from "./markdown.js";
 import { readResults } from "./read-results.js";
@@ -50,6 +54,52 @@ test("the best hyperparameters of a method are those of the draw that did best o
   ]);
   expect(best[0]).toMatchObject({ searched: ["lr", "dropout"], hparams: { lr: 0.003, dropout: 0.1 } });
   expect(best[0].validation).toBeCloseTo(0.83, 12);
+});
+
+/** A search over optimizers and schedules with one held-out domain and three draws of equal accuracy. */
+function writeOptimizerSearch(folder: string): void {
+  const draws: Partial<RunSettings>[] = [
+    { warmupSteps: 10, clipNorm: 1.25 },
+    { optimizer: { id: "sgd", settings: { momentum: 0.9 } }, schedule: { id: "cosine", settings: {} }, headLr: 0.5 },
+    { optimizer: { id: "sgd", settings: { momentum: 0.5 } }, warmupSteps: 7, clipNorm: 0.75, freeze: "stem" },
+  ];
+  const fixed = {
+    ...{ optimizer: "{adam,sgd}", schedule: "{constant,cosine}", warmupSteps: "int(U(0,20))", clipNorm: "U(0.5,2)" },
+    ...{ headLr: "{1,0.5}", freeze: "{none,stem}", weightDecay: "U(0,0)", steps: 201 },
+  };
+  draws.forEach((drawn, draw) => {
+    const settings = { ...drawn, fixed, hparamsSeed: draw, hparams: { lr: 0.001, weightDecay: 0 }, algorithm: "erm" };
+    writeMadeRun(join(folder, `draw${draw}`), { heldOut: "sketch", trial: 0, accuracy: 0.5, settings });
+  });
+}
+
+test("all searched settings are shown: optimizer, schedule, their options and others, with the defaults of a draw", () => {
+  const { text, cells, names } = inFolder((folder) => {
+    writeOptimizerSearch(folder);
+    const report = makeReport(readResults([folder]), { only: ["chosen", "influence"], selection: oracle });
+    const hparams = drawsOf(report.outcome).map(({ choice }) => hparamsOf(report.outcome, choice.run));
+    return {
+      text: toMarkdown(report),
+      cells: hparams.sort((a, b) => Number(a.headLr) - Number(b.headLr)),
+      names: report.influence.map(({ hparam, points }) => `${hparam} ${points.length}`),
+    };
+  });
+  const usual = { lr: 0.001, weightDecay: 0, schedule: "constant", headLr: 1 };
+  expect(cells).toHaveLength(3);
+  expect(cells).toContainEqual({ ...usual, optimizer: "adam", warmupSteps: 10, clipNorm: 1.25, freeze: "none" });
+  expect(cells).toContainEqual({
+    ...{ ...usual, optimizer: "sgd", warmupSteps: 7, clipNorm: 0.75, freeze: "stem", "sgd.momentum": 0.5 },
+  });
+  expect(text).toMatch(
+    /\| weightDecay=0 optimizer=(adam|sgd) schedule=\w+ warmupSteps=\d+ clipNorm=[\w.]+ headLr=[\d.]+ freeze=\w+( sgd\.momentum=0\.\d)? \|/,
+  );
+  expect(names).toEqual([
+    ...["optimizer 3", "schedule 3", "warmupSteps 3", "clipNorm 3", "headLr 3", "freeze 3", "sgd.momentum 2"],
+  ]);
+});
+
+test("the settings that a search can draw are known with their defaults", () => {
+  expect(Object.keys(OPTIMIZATION)).toEqual(SEARCHED_KEYS);
 });
 
 test("--chosen prints both tables; without it neither is there", () => {

@@ -68,7 +68,7 @@ export interface BestDraw extends Pick<Chosen, "dataset" | "method" | "title" | 
 export function bestDraws(outcome: Outcome): BestDraw[] {
   const byRow = groupBy(drawsOf(outcome), ({ dataset, method }) => JSON.stringify([dataset, methodKey(method)]));
   return outcome.datasets.flatMap((dataset) =>
-    outcome.methods.flatMap(({ key: method, title }): BestDraw[] => {
+    outcome.methods.flatMap(({ key: method, title, method: row }): BestDraw[] => {
       const draws = byRow.get(JSON.stringify([dataset, method])) ?? [];
       const together = [...groupBy(draws, ({ trialSeed, hparamsSeed }) => `${trialSeed} ${hparamsSeed}`).values()];
       const domains = Math.max(0, ...together.map(({ length }) => length));
@@ -79,7 +79,8 @@ export function bestDraws(outcome: Outcome): BestDraw[] {
       if (whole.length === 0) return [];
       const { results, validation } = whole.reduce((best, each) => (each.validation > best.validation ? each : best));
       const [{ trialSeed: trial, hparamsSeed: draw, choice }] = results;
-      const searched = searchedNames(outcome.runsOf(method, dataset).map((run) => hparamsOf(outcome, run)));
+      const all = outcome.runsOf(method, dataset).map((run) => hparamsOf(outcome, run));
+      const searched = searchedNames(all, row);
       const found = { dataset, method, title, trial, draw, hparams: hparamsOf(outcome, choice.run), searched };
       return [
         { ...found, draws: whole.length, domains, validation, test: mean(results.map((each) => each.choice.test)) },
@@ -133,5 +134,6 @@ const percent = (share: number): string => (100 * share).toFixed(1);
 
 function hparamsText(hparams: Hparams, searched: readonly string[]): string {
   if (searched.length === 0) return "not searched";
-  return searched.map((name) => `${name}=${valueText(hparams[name] ?? null)}`).join(" ");
+  const own = searched.filter((name) => Object.hasOwn(hparams, name)); // an option of another optimizer is not in it
+  return own.map((name) => `${name}=${valueText(hparams[name])}`).join(" ");
 }

@@ -3,11 +3,15 @@
  * values.
  */
 
+import type { FixedSettings } from "../records/fixed-settings.js";
 import type { EvaluatedRun, SettingScalar } from "../records/index.js";
 import { type GroupResult, groupRuns, rankHparams } from "../selection/index.js";
 import type { Outcome } from "./outcome.js";
 
-/** Values by name; those of a penalty or an average have its id as a prefix (`nuclear-norm.weight`). */
+/**
+ * Values by name; those of a penalty, an average, an optimizer or a schedule have its id as a prefix
+ * (`nuclear-norm.weight`).
+ */
 export type Hparams = Readonly<Record<string, SettingScalar>>;
 
 /**
@@ -21,22 +25,60 @@ export function drawsOf({ runs, selection }: Outcome): GroupResult[] {
   });
 }
 
-/** The hyperparameters of a run as in its files; for a run of another testbed by the names used there. */
+/** The settings besides hyperparameters that a search can draw (`SEARCHED_KEYS`), with the defaults that files omit. */
+export const OPTIMIZATION = {
+  optimizer: "adam",
+  schedule: "constant",
+  warmupSteps: 0,
+  clipNorm: null,
+  headLr: 1,
+  layerDecay: 1,
+  freeze: "none",
+  stochasticDepth: 0,
+} as const satisfies Hparams;
+
+/**
+ * The hyperparameters of a run as in its files, with the explicit settings of its optimization; for a run of another
+ * testbed by the names used there.
+ */
 export function hparamsOf(outcome: Outcome, run: EvaluatedRun): Hparams {
   const settings = outcome.storedOf(run)?.settings;
   if (!settings) return run.hparams ?? {};
-  const { hparams, regularizers, averaging } = settings;
-  const parts = [...regularizers, ...averaging.filter(({ id }) => id === run.method.model)];
-  const named = parts.flatMap(({ id, settings: values }) =>
-    Object.entries(values).map(([name, value]) => [`${id}.${name}`, value]),
+  const { hparams, regularizers, averaging, optimizer, schedule, fixed } = settings;
+  const explicit = Object.entries(OPTIMIZATION).flatMap(([name, usual]): [string, SettingScalar][] => {
+    const stored = settings[name as keyof typeof OPTIMIZATION];
+    if (stored === undefined && !Object.hasOwn(fixed, name)) return [];
+    return [[name, typeof stored === "object" ? stored.id : (stored ?? usual)]];
+  });
+  const models = run.method.model.split("+");
+  const parts = [...regularizers, ...averaging.filter(({ id }) => models.includes(id)), optimizer, schedule];
+  const named = parts.flatMap((part): [string, SettingScalar][] =>
+    part ? Object.entries(part.settings).map(([name, value]) => [`${part.id}.${name}`, value]) : [],
   );
-  return { ...hparams, ...(Object.fromEntries(named) as Hparams) };
+  return { ...hparams, ...Object.fromEntries(explicit), ...Object.fromEntries(named) };
 }
 
-/** The names of the hyperparameters that differ between some runs: those that were searched. */
-export function searchedNames(values: readonly Hparams[]): string[] {
+/** The names of the hyperparameters that differ between some of the runs that have them. */
+export function varyingNames(values: readonly Hparams[]): string[] {
+  const found = new Map<string, Set<SettingScalar>>();
+  for (const each of values)
+    for (const [name, value] of Object.entries(each)) found.set(name, (found.get(name) ?? new Set()).add(value));
+  return [...found].filter(([, distinct]) => distinct.size > 1).map(([name]) => name);
+}
+
+/** The names of the searched hyperparameters: those that vary, and those with an explicit range. */
+export function searchedNames(
+  values: readonly Hparams[],
+  { algorithm, fixed }: { algorithm: string; fixed: FixedSettings },
+): string[] {
+  const varying = new Set(varyingNames(values));
+  const isRange = (value: SettingScalar | undefined): boolean =>
+    // as in settings/search.ts
+    typeof value === "string" && /^\{.+\}$|U\(.+\)/.test(value);
   const names = new Set(values.flatMap((each) => Object.keys(each)));
-  return [...names].filter((name) => new Set(values.map((each) => each[name])).size > 1);
+  return [...names].filter(
+    (name) => varying.has(name) || isRange(fixed[name]) || isRange(fixed[`${algorithm}.${name}`]),
+  );
 }
 
 /** A value shortened for a table: at most three digits of a number. */

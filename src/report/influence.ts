@@ -10,7 +10,7 @@ import { methodKey, type SettingScalar } from "../records/index.js";
 import type { GroupResult } from "../selection/index.js";
 import { mean } from "../selection/mean.js";
 import { datasetTitle } from "../settings/names.js";
-import { drawsOf, hparamsOf, searchedNames, valueText } from "./draws.js";
+import { drawsOf, hparamsOf, valueText, varyingNames } from "./draws.js";
 import type { Outcome } from "./outcome.js";
 import type { TextTable } from "./text-table.js";
 
@@ -50,8 +50,11 @@ export function influences(outcome: Outcome): Influence[] {
     outcome.methods.flatMap(({ key: method, title }) => {
       const draws = centred(byRow.get(JSON.stringify([dataset, method])) ?? []);
       const values = draws.map(({ choice }) => hparamsOf(outcome, choice.run));
-      return searchedNames(values).map((hparam): Influence => {
-        const points = draws.map(({ validation, test }, i) => ({ value: values[i][hparam] ?? null, validation, test }));
+      return varyingNames(values).map((hparam): Influence => {
+        // An option of one optimizer is in the draws that use it.
+        const points = draws.flatMap(({ validation, test }, i): InfluencePoint[] =>
+          Object.hasOwn(values[i], hparam) ? [{ value: values[i][hparam], validation, test }] : [],
+        );
         return { dataset, method, title, hparam, points, bins: binsOf(points), correlation: correlationOf(points) };
       });
     }),
