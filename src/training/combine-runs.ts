@@ -72,6 +72,7 @@ export async function combineRuns(paths: readonly string[], options: CombineOpti
   if (samples === null) throw new StoppedError("asked to stop");
   const reading = loaderOptions(plan, samples);
   const loader = new Loader(reading);
+  const choosing = new Loader({ ...reading, augmentValidation: false }); // as nudge soup chooses
   const { testDomains, steps, averaging } = plan.settings;
   const training = trainDomainsOf(plan.settings);
   const rows: RunRecord[] = [];
@@ -80,10 +81,13 @@ export async function combineRuns(paths: readonly string[], options: CombineOpti
   for (const model of models) {
     const name = model === CURRENT ? kind : `${kind}+${model}`;
     const ingredients = paths.map((path) => ingredientOf(path, fileOf(path, model, plan.settings)));
-    const rowsOf = (predict: (x: Tensor) => Tensor, wanted: (domain: string, part: SplitName) => boolean) =>
+    const rowsOf = (
+      predict: (x: Tensor) => Tensor,
+      isWanted: (domain: string, part: SplitName) => boolean,
+      from = loader,
+    ) =>
       evaluate({
-        ...{ loader, split: samples.split, step: steps - 1, model: name, predict, pause },
-        isWanted: wanted,
+        ...{ loader: from, split: samples.split, step: steps - 1, model: name, predict, isWanted, pause },
       });
     const ofSelection = (domain: string, part: SplitName): boolean =>
       part === "out" || (part === "in" && testDomains.includes(domain));
@@ -98,7 +102,8 @@ export async function combineRuns(paths: readonly string[], options: CombineOpti
     const predict = (x: Tensor): Tensor => network.forward(x).logits;
     const scoreOf = async (files: readonly string[]): Promise<number> => {
       scope(() => network.network.load(files.length === 1 ? weightsOf(files[0]) : meanOf(files)));
-      const own = await rowsOf(predict, (domain, part) => part === "out" && training.includes(domain));
+      const isWanted = (domain: string, part: SplitName): boolean => part === "out" && training.includes(domain);
+      const own = await rowsOf(predict, isWanted, choosing);
       return validationMean(own, ACCURACY, training);
     };
     let files = ingredients.map(({ file }) => file);

@@ -2,12 +2,14 @@ import { existsSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { makePictureFolder } from "../../tests/support/made-pictures.js";
 import { scope } from "../engine/scope.js";
 import { readWeights } from "../engine/weights.js";
 import { UsageError } from "../errors.js";
 import { loadModel } from "../model/index.js";
 import { resolve } from "../settings/resolve.js";
-import { RunFolder } from "./run-folder.js";
+import { combineRuns } from "./combine-runs.js";
+import { RunFolder, readTrainSettings } from "./run-folder.js";
 import { makeSoup } from "./soup.js";
 import { train } from "./train.js";
 
@@ -55,6 +57,19 @@ test("a uniform soup has the mean of the runs' weights, and is a model like any 
   using model = await loadModel(out);
   expect(model.about.model).toBe("soup");
   expect(model.classes).toHaveLength(7);
+});
+
+test("a sweep takes the same runs for its soup, also where a run's validation pictures are augmented", async () => {
+  const data = join(home, "pictures");
+  await makePictureFolder(data, { perCell: 16 });
+  const pictured = { data, testDomains: "b", backbone: "small-cnn", size: 32, cache: "false", holdout: 0.5 };
+  const own = { "data.perCell": undefined, "data.size": undefined, augmentValidation: true };
+  const paths: string[] = [];
+  for (const lr of [1e-3, 3e-3, 1e-2]) paths.push(await trained(`pictures ${lr}`, { ...pictured, ...own, lr }));
+  const { runs: judged } = await makeSoup(paths, { kind: "greedy", out: join(home, "alone.safetensors") });
+  const out = join(home, "in a sweep.safetensors");
+  const { taken } = await combineRuns(paths, { kind: "soup", out, device: "cpu", threads: 1 });
+  expect(taken.soup).toEqual(judged.filter((run) => run.taken).map(({ name }) => readTrainSettings(name).hash));
 });
 
 test("a greedy soup is no worse on validation pictures than its best run, and says which it took", async () => {
