@@ -78,7 +78,18 @@ test.each([
   [{ schedule: "step", "step.period": 400, steps: 300 }, "the learning rate would never change"],
   [{ optimizer: "adamx" }, 'unknown optimizer "adamx": did you mean "adam"?'],
   [{ schedule: "cosin" }, 'unknown schedule "cosin": did you mean "cosine"?'],
-  [{ momentum: 0.9 }, 'unknown setting "momentum"'],
+  [
+    { momentum: 0.9 },
+    "momentum is a setting of the optimizers sgd and lars; this run uses the optimizer adam. To use that of sgd, add optimizer=sgd",
+  ],
+  [{ "sgd.momentum": 0.9 }, "sgd.momentum is a setting of the optimizer sgd; this run uses the optimizer adam"],
+  [{ "sgd.momentun": 0.9 }, 'unknown setting of SGD "momentun": did you mean "momentum"?'],
+  [{ "step.period": 3 }, "this run uses the schedule constant. To use it, add schedule=step"],
+  [{ penaltyWeight: 1 }, /^penaltyWeight is a setting of IRM, VREx.* and .*; this run trains ERM\. /],
+  [
+    { algorithm: "IRM", "nuclear-norm.weight": 1 },
+    "nuclear-norm.weight is a setting of the penalty nuclear-norm; this run trains IRM. To use it, add regularizers=nuclear-norm",
+  ],
   [{ optimizer: "sgd", momentum: 1.5 }, "sgd.momentum: expected a number from 0 to below 1, got 1.5"],
   [{ clipNorm: 0 }, "clipNorm: expected a number above 0"],
 ])("%j is refused", async (request, message) => {

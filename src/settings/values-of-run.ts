@@ -5,7 +5,7 @@
 
 import { type AlgorithmDefinition, hparamsOn } from "../algorithms/algorithm.js";
 import { datasetSize, hparamName, sharedHparams } from "../algorithms/shared-hparams.js";
-import { unknownName } from "../closest-name.js";
+import { closestName, unknownName } from "../closest-name.js";
 import type { Dataset } from "../data/dataset.js";
 import { UsageError } from "../errors.js";
 import type { Hparam, HparamValue } from "../hparams.js";
@@ -13,6 +13,7 @@ import { currentName, defaultsOf, type Options } from "../options.js";
 import type { drawHparam } from "./hparam-draws.js";
 import { keys, type Request } from "./keys.js";
 import type { Method } from "./method.js";
+import { settingOfOthers } from "./parts.js";
 
 export interface RunValues {
   /** Shared hyperparameters and those of the algorithm. */
@@ -132,7 +133,12 @@ function ownerOf<O extends Owner>(name: string, owners: readonly O[], method: Me
   const meant = referenceNamed(name, method);
   if (meant !== undefined)
     throw new UsageError(`unknown setting "${name}": this is the name in the reference code; here it is ${meant}`);
-  throw new UsageError(unknownName("setting", name, known));
+  const near = closestName(name, [...known, ...owners.flatMap(({ values }) => Object.keys(values))]);
+  const others = settingOfOthers(name, method);
+  if (others !== undefined) throw new UsageError(others);
+  throw new UsageError(
+    near === undefined ? unknownName("setting", name, known) : `unknown setting "${name}": did you mean "${near}"?`,
+  );
 }
 
 /** The hyperparameters of a run with an algorithm, for their names. Values and ranges differ between datasets. */

@@ -58,3 +58,30 @@ test("a shared setting that some methods do not use is noted, and one that none 
   await expect(plan({ algorithms: "DANN,CDANN", lr: 0.01 })).rejects.toThrow("DANN does not use lr");
   await expect(plan({ algorithms: "DANN", grid: { lr: "0.01,0.1" } })).rejects.toThrow("DANN does not use lr");
 });
+
+test.each([
+  [
+    { "nuclear-norm.weight": 3 },
+    /^nuclear-norm.weight applies to none of the planned runs, because none of them has NU/,
+  ],
+  [{ "irm.penaltyWieght": 1 }, 'unknown setting of IRM "penaltyWieght": did you mean "penaltyWeight"?'],
+  [{ "nuclear-norm.wieght": 1 }, 'unknown setting of NU "wieght": did you mean "weight"?'],
+  [{ grid: { "swad.tolerance": "0.1,0.2" } }, "plan SWAD too (--algorithms SWAD)"],
+  [{ "erm.lr": 0.1, "irm.lr": 0.2 }, "irm.lr applies to none"],
+  [{ "sgd.momentum": 0.5 }, "this run uses the optimizer adam"],
+])("a plan refuses %j, which would apply to no run", async (settings, message) => {
+  const given = { data: "shapes", trials: 1, algorithms: "ERM", ...settings };
+  await expect(makePlan({ given })).rejects.toThrow(message);
+});
+
+test("a setting with a prefix applies to the runs that have the part", async () => {
+  const given = {
+    data: "shapes",
+    trials: 1,
+    testDomains: "filled",
+    algorithms: "ERM,ERM-NU",
+    "nuclear-norm.weight": 3,
+  };
+  const { runs } = await makePlan({ given: { ...given, optimizer: "{adam, sgd}", "sgd.momentum": 0.5, hparams: 2 } });
+  expect(runs.map(({ request }) => request["nuclear-norm.weight"])).toEqual([undefined, undefined, 3, 3]);
+});
