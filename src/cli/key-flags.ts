@@ -32,3 +32,8 @@ export function keysIn(flags: Readonly<Record<string, unknown>>, names: readonly
   const given = names.map((name) => [name, flags[optionOf(name).attributeName()]] as const);
   return Object.fromEntries(given.filter(([, value]) => value !== undefined));
 }
+
+/** How a setting is written as a flag: `--eval-every` for `evaluateEvery`. */
+export const flagOf = (name: string): string =>
+  (Object.hasOwn(keys, name) && keys[name as KeyName].flag?.split(" ")[0]) ||
+  `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;

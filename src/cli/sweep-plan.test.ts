@@ -132,3 +132,13 @@ test.each([
 ])("%d seconds are %s", (seconds, words) => {
   expect(durationWords(seconds)).toBe(words);
 });
+
+test.each([
+  [["--steps", "20", "steps=30"], "steps is given twice: --steps 20 and steps=30"],
+  [["--eval-every", "20", "evaluateEvery=30"], "evaluateEvery is given twice: --eval-every 20 and evaluateEvery=30"],
+  [["--grid", "lr=1,2", "lr=3"], "lr is given twice: lr=3 and --grid lr=1,2"],
+  [["--grid", "lr=1,2", "--grid", "lr=3"], "--grid lr is given twice: 1,2 and 3"],
+  [["lr=10^U(-4, -2)"], "a range is for a search, and this is none. Give a value, or search with several draws"],
+])("sweep plan %j is refused", async (words, message) => {
+  await expect(plan("--data", "shapes", "--dry-run", ...words)).rejects.toThrow(message);
+});

@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { Command } from "commander";
 import { UsageError } from "../errors.js";
 import type { Request } from "../settings/keys.js";
-import { readConfig, readPairs } from "../settings/read-request.js";
+import { mergePairs, readConfig, readPairs } from "../settings/read-request.js";
 import type { Estimate } from "../sweep/estimate.js";
 import type { Growth } from "../sweep/grow-plan.js";
 import type { MadePlan, PlanRequest } from "../sweep/make-plan.js";
 import { type PlannedRun, uncountedPlan } from "../sweep/sweep-folder.js";
-import { addKeyFlags, keysIn } from "./key-flags.js";
+import { addKeyFlags, flagOf, keysIn } from "./key-flags.js";
 import { withWeights } from "./offer-weights.js";
 import { oneOf, realNumber } from "./parse-options.js";
 import type { PlanOutcome } from "./sweep-plan-words.js";
@@ -103,7 +103,10 @@ export function planFlagsIn(flags: PlanFlags): string[] {
 }
 
 function addGrid(text: string, before: Request | undefined): Request {
-  return { ...before, ...readPairs([text]) };
+  const [[name, value]] = Object.entries(readPairs([text]));
+  if (before && Object.hasOwn(before, name))
+    throw new UsageError(`--grid ${name} is given twice: ${before[name]} and ${value}; write all values in one list`);
+  return { ...before, [name]: value };
 }
 
 export function planCommand(write: Write = (text) => void process.stdout.write(text)): Command {
@@ -156,7 +159,7 @@ export function askedBy(pairs: readonly string[], flags: PlanFlags): PlanRequest
   const settings = keysIn(flags, [...METHOD, ...REST]);
   const combine = combinedBy(flags);
   const given: Request = {
-    ...{ ...file, ...Object.fromEntries(named), ...settings, ...readPairs(pairs) },
+    ...{ ...file, ...mergePairs({ ...Object.fromEntries(named), ...settings }, pairsOf(pairs, flags), flagOf) },
     ...(combine.length > 0 && { combine }),
   };
   const requested = { name: flags.name ?? name, preset: flags.preset ?? preset };
@@ -171,6 +174,17 @@ export function askedBy(pairs: readonly string[], flags: PlanFlags): PlanRequest
     ...(flags.referenceJobs && { referenceJobs: true }),
     given,
   };
+}
+
+/** The settings of all runs, which must not be in the grid too. */
+function pairsOf(pairs: readonly string[], { grid = {} }: PlanFlags): Request {
+  const settings = readPairs(pairs);
+  const twice = Object.keys(settings).find((name) => Object.hasOwn(grid, name));
+  if (twice !== undefined)
+    throw new UsageError(
+      `${twice} is given twice: ${twice}=${settings[twice]} and --grid ${twice}=${grid[twice]}; remove one of them`,
+    );
+  return settings;
 }
 
 /** The combinations of runs that the flags request. */

@@ -8,10 +8,10 @@ import { Command, Option } from "commander";
 import { UsageError } from "../errors.js";
 import type { RecipeName } from "../own-data/recipe-plan.js";
 import type { Request } from "../settings/keys.js";
-import { readConfig, readPairs, requestOver } from "../settings/read-request.js";
+import { mergePairs, readConfig, readPairs, requestOver } from "../settings/read-request.js";
 import type { TrainSettings } from "../settings/settings.js";
 import type { Reporter } from "../training/reporter.js";
-import { addKeyFlags, keysIn } from "./key-flags.js";
+import { addKeyFlags, flagOf, keysIn } from "./key-flags.js";
 import { withWeights } from "./offer-weights.js";
 import { wholeNumber } from "./parse-options.js";
 import { onStopSignals, type StopSignals } from "./stop-signals.js";
@@ -138,12 +138,12 @@ function withoutPair(pairs: readonly string[], flags: TrainFlags): [readonly str
 
 async function run(pairs: readonly string[], flags: TrainFlags): Promise<void> {
   const { batchSize } = flags;
-  const given: Request = {
+  const byFlag: Request = {
     ...keysIn(flags, FLAGS),
     ...(flags.probe === true && { probe: "exact" }),
     ...(batchSize !== undefined && { batchSize }),
-    ...readPairs(pairs),
   };
+  const given = mergePairs(byFlag, readPairs(pairs), flagOf);
   if (flags.resume === undefined) checkFolder(flags.out);
   if (flags.against !== undefined) (await import("./train-against.js")).checkEarlier(flags.against);
   if (flags.name !== undefined) (await import("./run-path.js")).checkName(flags.out, flags.name);
@@ -163,7 +163,7 @@ async function run(pairs: readonly string[], flags: TrainFlags): Promise<void> {
     flags.retrain === undefined
       ? requestOver(flags.config ? readConfig(flags.config) : {}, given)
       : await retrained(flags.retrain, given, flags.config);
-  if (request.fixed !== undefined) await checkGiven(request, given);
+  await checkGiven(request, given);
   if (flags.retrain === undefined && (await byRecipe(request, flags))) {
     const [{ trainRecipe }, { readBudget }] = await Promise.all([
       import("./train-recipe.js"),
@@ -185,14 +185,16 @@ async function run(pairs: readonly string[], flags: TrainFlags): Promise<void> {
   await trainPlans(plans, { ...flags, reporter, stop });
 }
 
-/** Refuses settings that the algorithm does not use, if they are added to those of a run. */
+/** Refuses ranges, and settings that the algorithm does not use if they are added to those of a run. */
 async function checkGiven(request: Request, given: Request): Promise<void> {
-  const [{ methodOf }, { readKeys }, { withoutRanges }, { checkUsed }] = await Promise.all([
+  const [{ methodOf }, { readKeys }, { checkSearched, SEARCH_RUNS, withoutRanges }, { checkUsed }] = await Promise.all([
     import("../settings/method.js"),
     import("../settings/keys.js"),
     import("../settings/search.js"),
     import("../settings/unused.js"),
   ]);
+  checkSearched(request, SEARCH_RUNS);
+  if (request.fixed === undefined) return; // checked with the defaults
   checkUsed(methodOf(readKeys(withoutRanges(request))).algorithm, given);
 }
 

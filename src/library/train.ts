@@ -39,6 +39,7 @@ import { writeRunReport } from "../report/run-report.js";
 import type { GivenKeys } from "../settings/keys.js";
 import { SettingsMemo } from "../settings/memo.js";
 import { type Plan, resolve } from "../settings/resolve.js";
+import { checkSearched, SEARCH_RUNS } from "../settings/search.js";
 import { runName, type TrainSettings } from "../settings/settings.js";
 import { assessRun } from "../training/assess-run.js";
 import { HELD_BACK_FILE, heldBackOf } from "../training/held-back.js";
@@ -131,9 +132,11 @@ export async function train(options: TrainOptions): Promise<TrainedRun> {
  * Resolves a run without training it: its complete settings, with the dataset opened and split. Definitions are
  * registered.
  */
-export function planRun(request: RunRequest): Promise<Plan> {
+export async function planRun(request: RunRequest): Promise<Plan> {
   const memo = new SettingsMemo();
-  return resolve(toRequest(request, memo), memo);
+  const asked = toRequest(request, memo);
+  checkSearched(asked, SEARCH_RUNS);
+  return resolve(asked, memo);
 }
 
 /** Assesses the model of a run that is ending, and writes the report on pictures into its folder. */

@@ -24,10 +24,26 @@ export function readPairs(pairs: readonly string[], expected = "a setting as key
       const data = existsSync(pair) ? `; for pictures in ${pair}: --data ${pair}` : "";
       throw new UsageError(`"${pair}": expected ${expected}${data}`);
     }
-    request[pair.slice(0, at)] = pair.slice(at + 1);
+    const [name, value] = [pair.slice(0, at), pair.slice(at + 1)];
+    if (Object.hasOwn(request, name) && !isSame(request[name], value))
+      throw new UsageError(`${name} is given twice: ${name}=${request[name]} and ${pair}; remove one of them`);
+    request[name] = value;
   }
   return request;
 }
+
+/** Settings as flags and as `key=value`. A setting that is given in both ways must have the same value. */
+export function mergePairs(flags: Request, pairs: Request, flagOf: (name: string) => string): Request {
+  for (const [name, value] of Object.entries(pairs))
+    if (flags[name] !== undefined && !isSame(flags[name], value))
+      throw new UsageError(
+        `${name} is given twice: ${flagOf(name)} ${flags[name]} and ${name}=${value}; remove one of them`,
+      );
+  return { ...flags, ...pairs };
+}
+
+const isSame = (a: unknown, b: unknown): boolean =>
+  String(a) === String(b) || (String(a).trim() !== "" && Number(a) === Number(b));
 
 /** Reads a YAML (or JSON) file of settings. */
 export function readConfig(path: string): Request {

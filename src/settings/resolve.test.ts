@@ -12,7 +12,7 @@ import { splitHash } from "../data/split.js";
 import type { Request } from "./keys.js";
 import { SettingsMemo } from "./memo.js";
 import { protocolFor } from "./protocols.js";
-import { readConfig, readPairs, requestOver } from "./read-request.js";
+import { mergePairs, readConfig, readPairs, requestOver } from "./read-request.js";
 import { resolve } from "./resolve.js";
 import { runName } from "./settings.js";
 
@@ -178,6 +178,16 @@ test.each([
 
 test("a word that is not a setting is refused", () => {
   expect(() => readPairs(["steps"])).toThrow('"steps": expected a setting as key=value');
+});
+
+test("a setting that is given twice with different values is refused, and both are named", () => {
+  expect(() => readPairs(["lr=1e-4", "steps=2", "lr=1e-3"])).toThrow("lr is given twice: lr=1e-4 and lr=1e-3");
+  expect(readPairs(["lr=1e-3", "lr=0.001"])).toEqual({ lr: "0.001" });
+  const flagOf = (name: string): string => `--${name}`;
+  expect(() => mergePairs({ steps: "20" }, { steps: "30" }, flagOf)).toThrow(
+    "steps is given twice: --steps 20 and steps=30; remove one of them",
+  );
+  expect(mergePairs({ steps: "20" }, { steps: "20", lr: "1" }, flagOf)).toEqual({ steps: "20", lr: "1" });
 });
 
 test("the hash of the split in the settings is that of the split", async () => {

@@ -3,6 +3,7 @@ import { UsageError } from "../errors.js";
 import { parseRange } from "../hparams.js";
 import type { Request } from "./keys.js";
 import { resolve } from "./resolve.js";
+import { checkSearched, SEARCH_RUNS } from "./search.js";
 
 const settled = async (request: Request) =>
   (await resolve({ data: "shapes", testDomains: "inverted", threads: 1, "data.perCell": 4, ...request })).settings;
@@ -73,7 +74,22 @@ test("a searched setting has another value in each draw, one row, and the same r
   }
 });
 
+test("a range outside a search is refused with how to search, and stored requests keep theirs", async () => {
+  const single = (request: Request) => () => checkSearched(request, SEARCH_RUNS);
+  expect(single({ lr: "10^U(-4, -2)" })).toThrow(
+    "lr=10^U(-4, -2): a range is for a search, and this is none. Give a value, or search with nudge sweep run --hparams 20",
+  );
+  expect(single({ optimizer: "{adam, sgd}", hparamsSeed: "0" })).toThrow("a range is for a search");
+  for (const request of [{ lr: "1e-3" }, { lr: "10^U(-4, -2)", hparamsSeed: "3" }, { lr: "U(0, 1)", fixed: ["lr"] }])
+    expect(single(request)).not.toThrow();
+});
+
 test.each([
+  [
+    { lr: "10^U(-4 -2)" },
+    'or a range written as U(0, 1), 10^U(-4, -2), int(2^U(3, 5)) or {adam, sgd}; got "10^U(-4 -2)"',
+  ],
+  [{ optimizer: "{adam" }, 'or {adam, sgd}; got "{adam"'],
   [{ schedule: "cosine", warmupSteps: 300, steps: 300 }, "warmupSteps 300: the run has 300 steps"],
   [{ schedule: "step", "step.period": 400, steps: 300 }, "the learning rate would never change"],
   [{ optimizer: "adamx" }, 'unknown optimizer "adamx": did you mean "adam"?'],

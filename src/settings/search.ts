@@ -8,6 +8,7 @@
  * range: together with the seeds it gives the same value again, and all draws are one row of a table.
  */
 
+import { UsageError } from "../errors.js";
 import { type Hparam, type HparamValue, parseRange, type SearchRange } from "../hparams.js";
 import { drawHparam } from "./hparam-draws.js";
 import { keys, type Request, SEARCHED_KEYS } from "./keys.js";
@@ -19,14 +20,40 @@ export interface Drawn {
   readonly ranges: Readonly<Record<string, string>>;
 }
 
-/** Draws the values of all ranges in a request. `declared` are hyperparameters whose names in DomainBed seed the draws. */
-export function withDraws(asked: Request, declared: () => Readonly<Record<string, Hparam>>): Drawn {
-  const found = Object.entries(asked).flatMap(([name, value]): [string, SearchRange<HparamValue>][] => {
+/** The ranges in a request. A value that is written like a range and is none is an error. */
+function rangesIn(asked: Request): [string, SearchRange<HparamValue>][] {
+  return Object.entries(asked).flatMap(([name, value]): [string, SearchRange<HparamValue>][] => {
     if (typeof value !== "string" || !/[{(]/.test(value)) return [];
     if ((Object.hasOwn(keys, name) && !SEARCHED_KEYS.includes(name)) || name.startsWith("data.")) return [];
     const range = parseRange(value);
+    if (!range && /^\{|U\(/i.test(value.trim()))
+      throw new UsageError(
+        `${name}: expected a value, or a range written as U(0, 1), 10^U(-4, -2), int(2^U(3, 5)) or {adam, sgd}; got "${value}"`,
+      );
     return range ? [[name, range]] : [];
   });
+}
+
+/**
+ * Refuses ranges in a request that is not part of a search, in which all draws are the first: a range would become one
+ * value without a message. `next` says what to do. Stored requests of a search have `fixed`.
+ */
+export function checkSearched(asked: Request, next: string): void {
+  if (asked.fixed !== undefined || Number(asked.hparamsSeed ?? 0) !== 0) return;
+  const [first] = rangesIn(asked);
+  if (first)
+    throw new UsageError(
+      `${first[0]}=${String(asked[first[0]])}: a range is for a search, and this is none. Give a value, or ${next}`,
+    );
+}
+
+/** What to do instead of giving a range to a single run. */
+export const SEARCH_RUNS =
+  "search with nudge sweep run --hparams 20 (--hparams-seed 1 draws the values of a single run)";
+
+/** Draws the values of all ranges in a request. `declared` are hyperparameters whose names in DomainBed seed the draws. */
+export function withDraws(asked: Request, declared: () => Readonly<Record<string, Hparam>>): Drawn {
+  const found = rangesIn(asked);
   if (found.length === 0) return { asked, ranges: {} };
   const seed = (name: "hparamsSeed" | "trialSeed"): number =>
     keys[name].kind.read(name, asked[name] ?? keys[name].default);

@@ -6,7 +6,7 @@ import { type Request, readKeys } from "../settings/keys.js";
 import { SettingsMemo } from "../settings/memo.js";
 import type { Method } from "../settings/method.js";
 import { probeWords, protocols } from "../settings/protocols.js";
-import { withoutRanges } from "../settings/search.js";
+import { checkSearched, withoutRanges } from "../settings/search.js";
 import type { TrainSettings } from "../settings/settings.js";
 import { checkGivenSettings } from "./check-given-settings.js";
 import type { CombinationKind } from "./combination-kinds.js";
@@ -44,6 +44,8 @@ export async function makePlan(request: PlanRequest, onProgress?: (runs: number)
   const given = readPart(request.given);
   const left = leftOutOfAll(given);
   const parts = partsFor(preset, given, memo);
+  for (const { hparams, settings } of parts)
+    if (hparams.every((seed) => seed === 0)) checkSearched(settings, "search with several draws, such as --hparams 20");
   const unused = checkGivenSettings({ ...given.settings, ...given.grid }, plannedMethods(parts, memo));
   const { referenceJobs } = request;
   let untrained = false;
