@@ -27,8 +27,10 @@ export interface FollowerState {
 
 /** A summary of an average, for the log and for reports. */
 export interface AverageSummary {
-  /** The number of averaged items: updates, or segments in SWAD. */
+  /** The number of averaged items. */
   readonly count: number;
+  /** What the items are: the weights after single steps (the default), or the means between two evaluations. */
+  readonly of?: "steps" | "segments";
   /** The first and the last averaged step. */
   readonly from: number;
   readonly to: number;

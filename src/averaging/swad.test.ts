@@ -54,7 +54,7 @@ test("the average is the mean of the segments the valley's rules name, each a me
     const expected = [0, 1, 2].map((i) => meanOf(averaged, (step) => weights(step)[i]));
     expectClose(result.get("head.weight")!, [expected], { rtol: 1e-12 });
   });
-  expect(follower.summary()).toEqual({ count: 7, from: 4 * EVERY + 1, to: 10 * EVERY });
+  expect(follower.summary()).toEqual({ count: 7, of: "segments", from: 4 * EVERY + 1, to: 10 * EVERY });
 });
 
 test("with the option to continue, training goes on after the valley is left, and the average does not change", () => {
@@ -85,7 +85,7 @@ test("without convergence the average is the last segment; before any evaluation
   expect(() => follower.weights()).toThrow("no average before the first evaluation");
   follow(follower, [3, 2, 1]);
   scope(() => expectClose(follower.weights().get("head.bias")!, [segmentMean(2, bias)], { rtol: 1e-12 }));
-  expect(follower.summary()).toEqual({ count: 1, from: EVERY + 1, to: 2 * EVERY });
+  expect(follower.summary()).toEqual({ count: 1, of: "segments", from: EVERY + 1, to: 2 * EVERY });
 });
 
 test("the segment found is overwritten by the first that is added", () => {

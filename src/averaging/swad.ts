@@ -121,10 +121,11 @@ class Swad implements Follower {
   summary(): AverageSummary {
     const { start, add } = this.valley.finish();
     if (this.valley.state.convergeStep === undefined) {
-      return start ? { count: 1, from: start.startStep, to: start.endStep } : { count: 0, from: 0, to: 0 };
+      const range = start ? { count: 1, from: start.startStep, to: start.endStep } : { count: 0, from: 0, to: 0 };
+      return { ...range, of: "segments" };
     }
     const range = add.reduce(widened, this.range) ?? { from: 0, to: 0 };
-    return { count: this.average.count + add.length, ...range };
+    return { count: this.average.count + add.length, ...range, of: "segments" };
   }
 
   state(): FollowerState {

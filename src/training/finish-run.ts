@@ -17,7 +17,7 @@ import { addDistance } from "./model-distance.js";
 import { writeModel } from "./model-file.js";
 import { addBody, replaceHead } from "./probe-model.js";
 import { VALIDATED_FILE } from "./retrain-length.js";
-import { lostWords } from "./run-words.js";
+import { averageWords, lostWords } from "./run-words.js";
 import type { Running } from "./running.js";
 import { withAverage } from "./with-average.js";
 
@@ -80,8 +80,7 @@ async function writeModels(run: Running): Promise<void> {
       folder.checkOwner();
       writeModel(folder.file(name), { plan, learner, sample: run.probe.sample(), model: follower.id, step });
     });
-    const { count, from, to } = follower.summary();
-    run.say(`${follower.id}: average of the weights after ${count} steps, from step ${from} to ${to}`);
+    run.say(averageWords(follower.id, follower.summary()));
   }
 }
 

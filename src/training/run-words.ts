@@ -1,5 +1,6 @@
 /** The messages of a run, which are printed on the terminal and written to its log. */
 
+import type { AverageSummary } from "../averaging/index.js";
 import { countOf } from "../data/show-name.js";
 import { byteText } from "../files/byte-text.js";
 import { ACCURACY, CURRENT, type RunRecord } from "../records/record.js";
@@ -21,6 +22,15 @@ export function sizeWords({ trained, all, bytes }: ReturnType<Learner["size"]>):
   const count = (value: number): string => value.toLocaleString("en");
   const share = `${count(trained)} parameters (${((100 * trained) / all).toPrecision(2)} % of ${count(all)})`;
   return `trains ${trained === all ? `all ${count(all)} parameters` : share}; weights, gradients and optimizer need ${byteText(bytes)} of memory`;
+}
+
+/** Describes what a final average contains. */
+export function averageWords(id: string, { count, of = "steps", from, to }: AverageSummary): string {
+  const items =
+    of === "segments"
+      ? `${count} ${count === 1 ? "segment" : "segments"}, where a segment is the mean of the weights between two evaluations`
+      : `the weights after ${count} ${count === 1 ? "step" : "steps"}`;
+  return `${id}: average of ${items}, from step ${from} to ${to}`;
 }
 
 const percent = (value: number): string => (100 * value).toFixed(1);

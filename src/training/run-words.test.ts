@@ -1,0 +1,12 @@
+import { expect, test } from "vitest";
+import { averageWords } from "./run-words.js";
+
+test("an average is described by what it contains: steps, or the segments of SWAD", () => {
+  expect(averageWords("wise-ft", { count: 2, from: 1, to: 2 })).toBe(
+    "wise-ft: average of the weights after 2 steps, from step 1 to 2",
+  );
+  expect(averageWords("moving-average", { count: 1, from: 9, to: 9 })).toContain("after 1 step, from");
+  expect(averageWords("swad", { count: 6, of: "segments", from: 1, to: 29 })).toBe(
+    "swad: average of 6 segments, where a segment is the mean of the weights between two evaluations, from step 1 to 29",
+  );
+});
