@@ -69,10 +69,14 @@ test.each<[which: string, step: StepOf, words: RegExp]>([
 });
 
 /**
- * Makes up to 100 updates until one throws an error. Returns its message, or null. While the backbone is frozen, only
+ * Makes updates, and the check at the end of a run, until one throws an error. Returns its message, or null. While the backbone is frozen, only
  * the classifier is trained.
  */
-function updatesOf(takesPenalty: (step: number) => boolean, isFrozen: (step: number) => boolean = () => false) {
+function updatesOf(
+  takesPenalty: (step: number) => boolean,
+  isFrozen: (step: number) => boolean = () => false,
+  updates = 100,
+) {
   return scope(() => {
     using learner = learnerOf(({ backbone, classifier, adam }) => {
       const main = adam([...backbone.parameters(), ...classifier.parameters()]);
@@ -87,7 +91,8 @@ function updatesOf(takesPenalty: (step: number) => boolean, isFrozen: (step: num
       return { optimizers: { main }, update };
     });
     try {
-      for (let step = 0; step < 100; step++) scope(() => learner.update(tinyBatch(vectors, step), step));
+      for (let step = 0; step < updates; step++) scope(() => learner.update(tinyBatch(vectors, step), step));
+      learner.checkPenalties();
     } catch (error) {
       return (error as Error).message;
     }
@@ -97,9 +102,12 @@ function updatesOf(takesPenalty: (step: number) => boolean, isFrozen: (step: num
 
 test("an update that never applies the requested penalty is an error; one that applies it sometimes is not", () => {
   expect(updatesOf(() => false)).toMatch(
-    /^algorithm Mine: 64 updates of the backbone were made with nuclear-norm asked for, and none took it/,
+    /^algorithm Mine: 64 updates of the backbone should have added the penalty nuclear-norm, and none did/,
   );
   expect(updatesOf((step) => step % 8 === 7)).toBeNull();
+  const never = () => false;
+  expect(updatesOf(never, never, 30)).toMatch(/^algorithm Mine: 30 updates .* and none did; add ctx.penalty/); // a short run
+  expect(updatesOf(never, () => true, 30)).toBeNull();
 });
 
 test("updates that do not change the backbone need no penalty", () => {
@@ -111,5 +119,11 @@ test("updates that do not change the backbone need no penalty", () => {
       () => false,
       (step) => step < 20,
     ),
-  ).toMatch(/none took it/);
+  ).toMatch(/and none did/);
+});
+
+test("a mistake in the code of a hook is reported with the algorithm and the hook", () => {
+  const broken = () => updateWith((_, { y }) => (y as never as { missing: { at(i: number): never } }).missing.at(0));
+  expect(broken).toThrow(TypeError);
+  expect(broken).toThrow(/^algorithm Mine, in "step": Cannot read properties of undefined/);
 });

@@ -61,6 +61,7 @@ const WITHOUT_PENALTY = 64;
 export class PenaltyCheck {
   private isTaken = false;
   private without = 0;
+  private penalties = "";
 
   constructor(private readonly algorithm: Named) {}
 
@@ -74,12 +75,34 @@ export class PenaltyCheck {
    * none.
    */
   afterUpdate(penalties: string, backbone: Module): void {
-    if (this.isTaken || penalties === "") return;
-    if (!backbone.parameters().some(({ grad }) => grad !== null) || ++this.without < WITHOUT_PENALTY) return;
+    if (this.isTaken || penalties === "" || !backbone.parameters().some(({ grad }) => grad !== null)) return;
+    this.without++;
+    this.penalties = penalties;
+    if (this.without >= WITHOUT_PENALTY) this.atEnd();
+  }
+
+  /** Must be called at the end of a run, which may have fewer updates. */
+  atEnd(): void {
+    if (this.isTaken || this.without === 0) return;
+    const updates = this.without === 1 ? "1 update" : `${this.without} updates`;
     throw new UsageError(
-      `algorithm ${this.algorithm.title}: ${WITHOUT_PENALTY} updates of the backbone were made with ${penalties} asked for, and none took it; ` +
-        "ctx.penalty(features) must be added to each loss that trains the backbone",
+      `algorithm ${this.algorithm.title}: ${updates} of the backbone should have added the penalty ${this.penalties}, and none did; ` +
+        "add ctx.penalty(features) to each loss that trains the backbone",
     );
+  }
+}
+
+/** Calls a hook of an algorithm. A mistake in its code is reported with the names of the algorithm and of the hook. */
+export function callHook<T>({ title }: Named, hook: string, body: () => T): T {
+  try {
+    return body();
+  } catch (error) {
+    if (error instanceof TypeError || error instanceof ReferenceError) {
+      const { message } = error;
+      error.message = `algorithm ${title}, in "${hook}": ${message}`;
+      error.stack = error.stack?.replace(message, () => error.message);
+    }
+    throw error;
   }
 }
 

@@ -27,6 +27,7 @@ export async function finishRun(
   beforeDone: (lost: ReadonlyMap<string, string>) => Promise<void> | undefined,
 ): Promise<void> {
   const { plan, folder, progress } = run;
+  run.learner.checkPenalties();
   await writeModels(run);
   for (const path of folder.models()) {
     if (plan.settings.probe) addBody(path, plan);

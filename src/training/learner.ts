@@ -11,6 +11,7 @@
 import {
   type AlgorithmDefinition,
   type Batch,
+  type BuildContext,
   type BuiltAlgorithm,
   type HostInputs,
   type LossAlgorithm,
@@ -20,7 +21,7 @@ import {
   type SharedValues,
   type StepContext,
 } from "../algorithms/algorithm.js";
-import { checkBuilt, checkOutcome, PenaltyCheck } from "../algorithms/check-built.js";
+import { callHook, checkBuilt, checkOutcome, PenaltyCheck } from "../algorithms/check-built.js";
 import { checkDomains } from "../algorithms/check-domains.js";
 import { domainLabels } from "../algorithms/domain-labels.js";
 import { type Draws, keyedDraws } from "../algorithms/draws.js";
@@ -149,7 +150,7 @@ export class Learner implements Disposable {
     }
     const backbones = new Set<Module>([backbone]);
     let classifier: Layer | undefined;
-    const built = algorithm.build({
+    const context: BuildContext = {
       backbone,
       // Created on first use, because some algorithms use another classifier.
       get classifier() {
@@ -166,7 +167,8 @@ export class Learner implements Disposable {
       },
       makeClassifier: (inputs, outputs) => maker.addHead(makeClassifier(inputs, outputs)),
       adam: (parameters, settings) => maker.make(parameters, settings),
-    });
+    };
+    const built = callHook(algorithm, "build", () => algorithm.build(context));
     checkBuilt(algorithm, built);
     const root = new Root(built.modules);
     // Backbones are already initialized. All other modules are initialized here, with random numbers keyed by their
@@ -249,6 +251,11 @@ export class Learner implements Disposable {
     return this.random.for("step", step);
   }
 
+  /** Throws an error if penalties were active and the algorithm never used them. Must be called at the end of a run. */
+  checkPenalties(): void {
+    this.penaltyCheck.atEnd();
+  }
+
   /** Returns which regularizers are active at a step. A captured update can be replayed until this changes. */
   phaseAt(step: number): string {
     const active = (this.options.regularizers ?? []).filter((regularizer) => regularizer.isActive(step));
@@ -262,9 +269,10 @@ export class Learner implements Disposable {
 
   private apply(batch: Batch, ctx: StepContext, captured: boolean): Scalars {
     const compute = <T>(body: () => T): T => withPrecision(this.options.precision ?? "float32", body);
-    if (!this.built.step) return compute(() => this.built.update!(batch, ctx));
     const { built } = this;
-    const outcome = compute(() => built.step(batch, ctx));
+    const { algorithm } = this.options;
+    if (!built.step) return callHook(algorithm, "update", () => compute(() => built.update(batch, ctx)));
+    const outcome = callHook(algorithm, "step", () => compute(() => built.step(batch, ctx)));
     checkOutcome(this.options.algorithm, outcome);
     const term = outcome.features && ctx.penalty(outcome.features, outcome.logits, outcome.labels);
     const loss = term ? outcome.loss.add(term) : outcome.loss;
@@ -278,7 +286,7 @@ export class Learner implements Disposable {
     }
     this.optimizers.main.zeroGrad();
     loss.backward();
-    built.afterBackward?.(batch, ctx);
+    callHook(algorithm, "afterBackward", () => built.afterBackward?.(batch, ctx));
     this.optimizers.main.step();
     return { loss, ...outcome.logs };
   }

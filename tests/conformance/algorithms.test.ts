@@ -169,6 +169,7 @@ function conform(
 
     advance(learner, follower, data, half, steps);
     advance(resumed, resumedFollower, data, half, steps);
+    for (const each of [learner, resumed]) each.checkPenalties();
     expect(bytesOf(resumed.state())).toEqual(bytesOf(learner.state()));
     if (follower) expect(bytesOf(resumedFollower!.state())).toEqual(bytesOf(follower.state()));
 
