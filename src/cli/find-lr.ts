@@ -27,18 +27,21 @@ export async function findLr(plan: Plan, { out, json, reporter, stop }: FindLrOp
 
 const rate = (value: number): string => value.toExponential(1);
 
-function text(
-  { settings }: Plan,
-  { points, steepest, tenthOfMinimum, diverged }: RateTest,
-  files: readonly string[],
-): string {
+/** Describes the rates that a test found, and the one to use. */
+export function adviceWords({ steepest, tenthOfMinimum, decrease, advised }: RateTest, lr: number): string {
+  if (steepest === null)
+    return "The loss does not decrease at any learning rate. Check the data, or test smaller rates.";
+  const found = `The loss decreases fastest at ${rate(steepest)}. It is smallest at ${rate(10 * tenthOfMinimum)}; one tenth of that rate is ${rate(tenthOfMinimum)}.\nThe learning rate of this run is ${lr}.`;
+  return advised === null
+    ? `${found} The smoothed loss decreases by ${(100 * decrease).toFixed(1)} % only, which can be chance, so the test does not suggest a rate. Test with a larger batchSize, or compare rates in a sweep (--grid lr=1e-4,1e-3).`
+    : `${found} Set it with lr=${rate(advised)}.`;
+}
+
+function text({ settings }: Plan, test: RateTest, files: readonly string[]): string {
+  const { points, diverged } = test;
   const rows = evenlyChosen(points, 12).map(
     ({ lr, loss, smooth }) => `  ${rate(lr).padEnd(9)} ${loss.toFixed(4).padStart(9)} ${smooth.toFixed(4).padStart(9)}`,
   );
-  const found =
-    steepest === null
-      ? "The loss does not decrease at any learning rate. Check the data, or test smaller rates."
-      : `The loss decreases fastest at ${rate(steepest)}. It is smallest at ${rate(10 * tenthOfMinimum)}; one tenth of that rate is ${rate(tenthOfMinimum)}.\nThe learning rate of this run is ${settings.hparams.lr}. Set it with lr=${rate(steepest)}.`;
   const end = diverged
     ? `The test ended at ${rate(points.at(-1)!.lr)}, where the loss increased.`
     : "The loss did not increase up to the largest rate.";
@@ -46,7 +49,7 @@ function text(
     `Tested ${points.length} learning rates, with one update each.\n`,
     `  ${"lr".padEnd(9)} ${"loss".padStart(9)} ${"smoothed".padStart(9)}`,
     ...rows,
-    `\n${end}\n${found}`,
+    `\n${end}\n${adviceWords(test, Number(settings.hparams.lr))}`,
     ...files.map((path) => `wrote ${path}`),
     "",
   ].join("\n");

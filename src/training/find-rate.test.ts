@@ -53,3 +53,19 @@ test("an algorithm without lr, or one that trains its parts in turns, is refused
     await expect(tested(algorithm)).rejects.toThrow(`${algorithm} does not use lr; it has lrG and lrD instead`);
   await expect(tested("ADRMX")).rejects.toThrow("ADRMX trains its parts in turns");
 });
+
+test("the smaller rate is advised at the edge of the increase, and none if the loss hardly decreases", () => {
+  const falling = (from: number, by: number): number[] =>
+    Array.from({ length: 100 }, (_, step) => (step < from ? 2 : Math.max(0.1, 2 - by * (step - from))));
+  const rateAt = (step: number): number => 10 ** (step / 10 - 10);
+  const sharp = rateTest([...falling(80, 0.1), 50, 90], rateAt, true); // fastest where it ends
+  expect(sharp.steepest).toBeGreaterThan(5 * sharp.tenthOfMinimum);
+  expect(sharp.advised).toBe(sharp.tenthOfMinimum);
+  const early = rateTest([...falling(30, 1), ...new Array(40).fill(0.1)], rateAt, false);
+  expect(early.advised).toBe(early.steepest);
+  const noise = Array.from({ length: 100 }, (_, step) => 2 - 0.0002 * step + 0.05 * Math.sin(7 * step));
+  const { steepest, advised, decrease } = rateTest(noise, rateAt, false);
+  expect(steepest).not.toBeNull();
+  expect(decrease).toBeLessThan(0.02);
+  expect(advised).toBeNull();
+});

@@ -41,8 +41,25 @@ export interface RateTest {
   readonly steepest: number | null;
   /** A tenth of the rate at which the smoothed loss is smallest. */
   readonly tenthOfMinimum: number;
+  /** How much the smoothed loss decreases, as a fraction of its value after the first tenth of the updates. */
+  readonly decrease: number;
+  /** The rate to use, or null if the loss hardly decreases, so that the two rates above depend on chance. */
+  readonly advised: number | null;
   /** Whether the test ended because the loss increased. */
   readonly diverged: boolean;
+}
+
+/** A smaller decrease of the smoothed loss than this fraction can be noise between batches. */
+const HARDLY = 0.02;
+
+/**
+ * The rate to use. It is the one at which the loss decreases fastest, or the smaller of the two if they are almost the
+ * same, or if the fastest decrease is at the minimum, where the loss is about to increase.
+ */
+function advisedRate(steepest: number, tenthOfMinimum: number): number {
+  const areClose = (a: number, b: number): boolean => Math.max(a, b) <= 2 * Math.min(a, b);
+  const isAtEdge = areClose(steepest, tenthOfMinimum) || areClose(steepest, 10 * tenthOfMinimum);
+  return isAtEdge ? Math.min(steepest, tenthOfMinimum) : steepest;
 }
 
 const SMOOTHING = 0.98;
@@ -123,10 +140,10 @@ export function rateTest(losses: readonly number[], rateAt: (step: number) => nu
   const first = Math.floor(losses.length / 10) + 1;
   const slopes = smooth.slice(first, lowest + 1).map((value, i) => value - smooth[first + i - 1]);
   const steepest = slopes.length === 0 ? -1 : slopes.indexOf(Math.min(...slopes));
-  return {
-    points,
-    steepest: steepest >= 0 && slopes[steepest] < 0 ? rateAt(first + steepest) : null,
-    tenthOfMinimum: rateAt(lowest) / 10,
-    diverged,
-  };
+  const fastest = steepest >= 0 && slopes[steepest] < 0 ? rateAt(first + steepest) : null;
+  const tenthOfMinimum = rateAt(lowest) / 10;
+  const start = smooth[Math.min(first, smooth.length) - 1];
+  const decrease = Math.max(0, (start - smooth[lowest]) / Math.abs(start));
+  const advised = fastest === null || decrease < HARDLY ? null : advisedRate(fastest, tenthOfMinimum);
+  return { points, steepest: fastest, tenthOfMinimum, decrease, advised, diverged };
 }
