@@ -68,8 +68,12 @@ export interface RunSettings {
   readonly layerDecay?: number;
   readonly freeze?: string;
   readonly stochasticDepth?: number;
-  /** The ids of the runs in a soup or an ensemble. */
-  readonly combination?: { readonly kind: string; readonly members: readonly string[] };
+  /** The ids of the runs in a soup or an ensemble; `taken` are those that each of its models combines. */
+  readonly combination?: {
+    readonly kind: string;
+    readonly members: readonly string[];
+    readonly taken?: Readonly<Record<string, readonly string[]>>;
+  };
   readonly steps?: number;
   /** Steps between evaluations. */
   readonly evaluateEvery?: number;
@@ -203,7 +207,16 @@ const settingsSchema: Schema<RunSettings> = v.pipe(
     layerDecay: v.optional(numberSchema),
     freeze: v.optional(nameSchema),
     stochasticDepth: v.optional(numberSchema),
-    combination: v.optional(v.object({ kind: nameSchema, members: namesSchema }, "{ kind, members }")),
+    combination: v.optional(
+      v.object(
+        {
+          kind: nameSchema,
+          members: namesSchema,
+          taken: v.optional(v.record(v.string(), namesSchema, "ids by model")),
+        },
+        "{ kind, members }",
+      ),
+    ),
     steps: v.optional(numberSchema),
     evaluateEvery: v.optional(numberSchema),
     holdout: v.optional(numberSchema),

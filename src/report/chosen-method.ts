@@ -53,10 +53,11 @@ const highest = (results: readonly GroupResult[]): GroupResult =>
   results.reduce((best, each) => (each.choice.validation > best.choice.validation ? each : best));
 
 /** A run that has only the chosen evaluation. */
-function runOf({ dataset, testDomain, trialSeed, choice }: GroupResult, method: Method): EvaluatedRun {
-  const { source, format, domains, evaluations } = choice.run;
+function runOf({ dataset, testDomain, trialSeed, hparamsSeed, choice }: GroupResult, method: Method): EvaluatedRun {
+  const { source, format, domains, method: chosenFrom, hparams, evaluations } = choice.run;
   return {
-    ...{ source, format, dataset, domains, testDomains: [testDomain], method, trialSeed, hparamsSeed: 0 },
+    ...{ source, format, dataset, domains, testDomains: [testDomain], method, chosenFrom, trialSeed, hparamsSeed },
+    ...(hparams && { hparams }),
     evaluations: evaluations.filter(({ step }) => step === choice.step).slice(0, 1),
   };
 }

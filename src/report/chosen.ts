@@ -9,6 +9,7 @@ import { methodKey } from "../records/index.js";
 import type { GroupResult } from "../selection/index.js";
 import { mean } from "../selection/mean.js";
 import { datasetTitle } from "../settings/names.js";
+import { type CombinedRuns, combinedRuns, combinedText, combinedTexts } from "./combined-runs.js";
 import { drawsOf, type Hparams, hparamsOf, searchedNames, valueText } from "./draws.js";
 import type { Outcome, ReportedMethod } from "./outcome.js";
 import type { TextTable } from "./text-table.js";
@@ -24,9 +25,14 @@ export interface Chosen {
   /** The folder or file of the run. */
   readonly run: string;
   readonly step: number;
-  /** The number of the draw of hyperparameters; 0 is the defaults. */
-  readonly draw: number;
+  /** The number of the draw of hyperparameters; 0 is the defaults. Null for a soup or an ensemble. */
+  readonly draw: number | null;
+  /** Empty for a soup or an ensemble. */
   readonly hparams: Hparams;
+  /** The runs of a soup or an ensemble. */
+  readonly combines?: CombinedRuns;
+  /** The title of the method that `--choose` chose. */
+  readonly chosenFrom?: string;
   /** The accuracy used for selection, and the reported one. */
   readonly validation: number;
   readonly test: number;
@@ -48,14 +54,32 @@ export function chosenOf(outcome: Outcome): Chosen[] {
 const byTrial = (a: GroupResult, b: GroupResult): number => a.trialSeed - b.trialSeed;
 
 function toChosen(outcome: Outcome, { key, title }: ReportedMethod, result: GroupResult): Chosen {
-  const { dataset, testDomain: domain, trialSeed: trial, hparamsSeed: draw, choice } = result;
+  const { dataset, testDomain: domain, trialSeed: trial, choice } = result;
   const { run, step, validation, test } = choice;
-  const hparams = hparamsOf(outcome, run);
-  return { dataset, method: key, title, domain, trial, run: run.source, step, draw, hparams, validation, test };
+  const from = run.chosenFrom && titleOf(outcome, methodKey(run.chosenFrom));
+  return {
+    ...{ dataset, method: key, title, domain, trial, run: run.source, step, ...drawOf(outcome, result) },
+    ...(from !== undefined && { chosenFrom: from }),
+    ...{ validation, test },
+  };
 }
 
-/** A draw over all held-out domains of a trial. Accuracies are means over them. */
+const titleOf = ({ methods }: Outcome, method: string): string =>
+  methods.find(({ key }) => key === method)?.title ?? method;
+
+/** The draw of a result with its hyperparameters, or what it combines. */
+function drawOf(
+  outcome: Outcome,
+  { hparamsSeed: draw, choice: { run } }: GroupResult,
+): Pick<Chosen, "draw" | "hparams" | "combines"> {
+  const combines = combinedRuns(outcome, run);
+  return combines ? { draw: null, hparams: {}, combines } : { draw, hparams: hparamsOf(outcome, run) };
+}
+
+/** A draw over all held-out domains of a trial, or the soups or ensembles of a trial. Accuracies are means over the domains. */
 export interface BestDraw extends Pick<Chosen, "dataset" | "method" | "title" | "trial" | "draw" | "hparams"> {
+  /** For soups and ensembles, by held-out domain. */
+  readonly combines?: readonly CombinedRuns[];
   /** Names of the searched hyperparameters. */
   readonly searched: readonly string[];
   readonly draws: number;
@@ -64,12 +88,17 @@ export interface BestDraw extends Pick<Chosen, "dataset" | "method" | "title" | 
   readonly test: number;
 }
 
-/** For each method on each dataset the draw with the highest mean validation accuracy over the held-out domains of its trial. */
+/**
+ * For each method on each dataset the draw with the highest mean validation accuracy over the held-out domains of its
+ * trial. There is none for the row of `--choose`, which has another method in each cell.
+ */
 export function bestDraws(outcome: Outcome): BestDraw[] {
   const byRow = groupBy(drawsOf(outcome), ({ dataset, method }) => JSON.stringify([dataset, methodKey(method)]));
   return outcome.datasets.flatMap((dataset) =>
-    outcome.methods.flatMap(({ key: method, title, method: row }): BestDraw[] => {
+    outcome.methods.flatMap((row): BestDraw[] => {
+      const { key: method, title } = row;
       const draws = byRow.get(JSON.stringify([dataset, method])) ?? [];
+      if (draws.some(({ choice }) => choice.run.chosenFrom)) return [];
       const together = [...groupBy(draws, ({ trialSeed, hparamsSeed }) => `${trialSeed} ${hparamsSeed}`).values()];
       const domains = Math.max(0, ...together.map(({ length }) => length));
       const whole = together
@@ -78,14 +107,24 @@ export function bestDraws(outcome: Outcome): BestDraw[] {
         .filter(({ validation }) => Number.isFinite(validation));
       if (whole.length === 0) return [];
       const { results, validation } = whole.reduce((best, each) => (each.validation > best.validation ? each : best));
-      const [{ trialSeed: trial, hparamsSeed: draw, choice }] = results;
-      const all = outcome.runsOf(method, dataset).map((run) => hparamsOf(outcome, run));
-      const searched = searchedNames(all, row);
-      const found = { dataset, method, title, trial, draw, hparams: hparamsOf(outcome, choice.run), searched };
+      const [{ trialSeed: trial }] = results;
+      const { combines: _, ...own } = drawOf(outcome, results[0]);
+      const combines = results.flatMap(({ choice }) => combinedRuns(outcome, choice.run) ?? []);
+      const searched = searchedIn(outcome, row, dataset);
+      const found = { dataset, method, title, trial, ...own, searched, ...(combines.length > 0 && { combines }) };
       return [
         { ...found, draws: whole.length, domains, validation, test: mean(results.map((each) => each.choice.test)) },
       ];
     }),
+  );
+}
+
+/** The names of the hyperparameters that were searched for a method. */
+function searchedIn(outcome: Outcome, { key, method }: ReportedMethod, dataset: string): string[] {
+  const trained = outcome.runsOf(key, dataset).filter((run) => !outcome.storedOf(run)?.settings.combination);
+  return searchedNames(
+    trained.map((run) => hparamsOf(outcome, run)),
+    method,
   );
 }
 
@@ -95,7 +134,7 @@ export function chosenTables(outcome: Outcome, best: readonly BestDraw[]): TextT
   return outcome.datasets.flatMap((dataset) => {
     const own = best.filter((each) => each.dataset === dataset);
     if (own.length === 0) return [];
-    const searched = new Map(own.map((each) => [each.method, each.searched]));
+    const searched = new Map(own.map((each) => [each.title, each.searched]));
     const cells = chosen.filter((each) => each.dataset === dataset);
     const title = datasetTitle(dataset);
     return [
@@ -103,11 +142,13 @@ export function chosenTables(outcome: Outcome, best: readonly BestDraw[]): TextT
         title: `Best hyperparameters on ${title}`,
         words: [
           "For each method, the draw with the highest mean validation accuracy over the held-out domains of its trial, with its mean test accuracy. draws: the number of compared draws, over all trials. Only searched hyperparameters are shown; `--json` has all of them.",
+          ...(own.some(({ combines }) => combines) ? [COMBINED] : []),
         ],
         head: ["Algorithm", "validation", "test", "trial", "draw", "draws", "hyperparameters"],
         rows: own.map((each) => [
           ...[each.title, percent(each.validation), percent(each.test)],
-          ...[String(each.trial), String(each.draw), String(each.draws), hparamsText(each.hparams, each.searched)],
+          ...[String(each.trial), String(each.draw ?? "–"), String(each.draws)],
+          each.combines ? combinedTexts(each.combines) : hparamsText(each.hparams, each.searched),
         ]),
         notes: [],
         align: "left" as const,
@@ -120,8 +161,7 @@ export function chosenTables(outcome: Outcome, best: readonly BestDraw[]): TextT
         head: ["Algorithm", "held out", "trial", "validation", "test", "step", "draw", "hyperparameters", "run"],
         rows: cells.map((each) => [
           ...[each.title, each.domain, String(each.trial), percent(each.validation), percent(each.test)],
-          ...[String(each.step), String(each.draw), hparamsText(each.hparams, searched.get(each.method) ?? [])],
-          each.run,
+          ...[String(each.step), String(each.draw ?? "–"), cellText(each, searched), each.run],
         ]),
         notes: [],
         align: "left" as const,
@@ -130,7 +170,19 @@ export function chosenTables(outcome: Outcome, best: readonly BestDraw[]): TextT
   });
 }
 
+const COMBINED =
+  "Soups and ensembles have no hyperparameters of their own, because they combine the runs of several draws or seeds.";
+
 const percent = (share: number): string => (100 * share).toFixed(1);
+
+/** The hyperparameters of a cell, or what it combines; after the name of the method where `--choose` chose it. */
+function cellText(
+  { title, chosenFrom, combines, hparams }: Chosen,
+  searched: ReadonlyMap<string, readonly string[]>,
+): string {
+  const text = combines ? combinedText(combines) : hparamsText(hparams, searched.get(chosenFrom ?? title) ?? []);
+  return chosenFrom === undefined ? text : `${chosenFrom}: ${text}`;
+}
 
 function hparamsText(hparams: Hparams, searched: readonly string[]): string {
   if (searched.length === 0) return "not searched";

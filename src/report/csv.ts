@@ -6,6 +6,7 @@
 import { showText } from "../data/show-name.js";
 import { domainLabels } from "../settings/names.js";
 import { chosenOf } from "./chosen.js";
+import { combinedText } from "./combined-runs.js";
 import type { Report } from "./report.js";
 
 const HEAD = [
@@ -47,9 +48,10 @@ export function toCsv({ tables, outcome }: Report): string {
     const labels = domainLabels(id, domains);
     const trialLines = chosen
       .filter(({ dataset }) => dataset === id)
-      .map(({ title, domain, test, trial, step, draw, validation, hparams, run }) => ({
+      .map(({ title, domain, test, trial, step, draw, validation, hparams, combines, run }) => ({
         ...{ table: id, selection, method: title, row: "trial", column: labels[domains.indexOf(domain)], mean: test },
-        ...{ trial, step, draw, validation, hparams: JSON.stringify(hparams), run },
+        ...{ trial, step, draw, validation, run },
+        ...(combines ? { note: combinedText(combines) } : { hparams: JSON.stringify(hparams) }),
       }));
     return [...cellLines, ...trialLines].map(toLine);
   });

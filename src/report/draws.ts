@@ -50,7 +50,7 @@ export function hparamsOf(outcome: Outcome, run: EvaluatedRun): Hparams {
     if (stored === undefined && !Object.hasOwn(fixed, name)) return [];
     return [[name, typeof stored === "object" ? stored.id : (stored ?? usual)]];
   });
-  const models = run.method.model.split("+");
+  const models = (run.chosenFrom ?? run.method).model.split("+");
   const parts = [...regularizers, ...averaging.filter(({ id }) => models.includes(id)), optimizer, schedule];
   const named = parts.flatMap((part): [string, SettingScalar][] =>
     part ? Object.entries(part.settings).map(([name, value]) => [`${part.id}.${name}`, value]) : [],

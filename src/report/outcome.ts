@@ -3,6 +3,7 @@
  * datasets, methods and trials; which command would fill a cell).
  */
 
+import { basename } from "node:path";
 import { algorithms } from "../algorithms/index.js";
 import { followers } from "../averaging/index.js";
 import { byCodePoint } from "../data/code-point-order.js";
@@ -42,6 +43,7 @@ export class Outcome {
   /** Settings that are explicit and equal in all of our runs, and so do not distinguish rows. */
   readonly common: FixedSettings;
   private readonly storedByFolder: ReadonlyMap<string, StoredRun>;
+  private byId: ReadonlyMap<string, StoredRun> | undefined;
   /** Runs by dataset, and by dataset and method, because tables access them cell by cell. */
   private readonly byDataset: ReadonlyMap<string, readonly EvaluatedRun[]>;
   private readonly byMethod: ReadonlyMap<string, readonly EvaluatedRun[]>;
@@ -76,6 +78,12 @@ export class Outcome {
   /** The run folder of a run, if it is one of ours. */
   storedOf({ source }: EvaluatedRun): StoredRun | undefined {
     return this.storedByFolder.get(source);
+  }
+
+  /** The run with an id, which is the first part of the name of its folder. */
+  storedById(id: string): StoredRun | undefined {
+    this.byId ??= new Map(this.stored.map((run) => [basename(run.folder).slice(0, 16), run]));
+    return this.byId.get(id);
   }
 
   /** Whether a run is on own pictures. */

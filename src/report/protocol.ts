@@ -4,6 +4,7 @@
  */
 
 import { algorithms } from "../algorithms/index.js";
+import { groupBy } from "../group-by.js";
 import { fixedText } from "../records/fixed-settings.js";
 import type { StoredRun } from "../records/index.js";
 import type { Outcome } from "./outcome.js";
@@ -28,16 +29,39 @@ export function protocolWords(outcome: Outcome, datasets: readonly string[]): st
   return words;
 }
 
-function benchmarkWords({ common }: Outcome, stored: readonly StoredRun[]): string[] {
+function benchmarkWords(outcome: Outcome, stored: readonly StoredRun[]): string[] {
   const words = [
     "Protocol: each domain is held out in turn and not used for training; accuracy in percent on its `in` split, the mean over trials ± " +
       "the standard error (population standard deviation divided by √trials, as in DomainBed).",
   ];
+  const { trained, combined } = apart(outcome, stored);
   if (stored.length > 0)
-    words.push(`${stored.length} ${stored.length === 1 ? "run" : "runs"}: ${settingsInWords(stored)}.`);
-  const byHand = fixedText(common);
+    words.push(
+      `${trained.length} ${trained.length === 1 ? "run" : "runs"}${combinationsInWords(combined)}: ${settingsInWords(trained.length > 0 ? trained : combined)}.`,
+    );
+  const byHand = fixedText(outcome.common);
   if (byHand !== "") words.push(`Set explicitly in all of them: ${byHand}.`);
   return words;
+}
+
+/** Trained runs, also those that count only in soups and ensembles, and these soups and ensembles. */
+function apart(
+  outcome: Outcome,
+  stored: readonly StoredRun[],
+): { trained: readonly StoredRun[]; combined: readonly StoredRun[] } {
+  const combined = stored.filter(({ settings }) => settings.combination);
+  const members = combined.flatMap(({ settings }) => settings.combination!.members);
+  const found = members.flatMap((id) => outcome.storedById(id) ?? []);
+  const own = stored.filter(({ settings }) => !settings.combination);
+  return { trained: [...new Set([...own, ...found])], combined };
+}
+
+/** ` and 8 combinations of them (4 soups, 4 ensembles)`. */
+function combinationsInWords(combined: readonly StoredRun[]): string {
+  if (combined.length === 0) return "";
+  const kinds = groupBy(combined, ({ settings }) => settings.combination!.kind.replace("-", " "));
+  const counts = Array.from(kinds, ([kind, { length }]) => `${length} ${kind}${length === 1 ? "" : "s"}`);
+  return ` and ${combined.length} ${combined.length === 1 ? "combination" : "combinations"} of them (${counts.join(", ")})`;
 }
 
 /** The paper's formula and the code behind its tables differ in scale and start, so every table states which was used. */
