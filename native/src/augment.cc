@@ -89,10 +89,16 @@ Target targetOf(const Draw& d, int size, Interpolation interpolation) {
   return {wide, high, static_cast<int>(d.x), static_cast<int>(d.y), size, interpolation};
 }
 
+// The longest side of a resized crop. Only size × size pixels of it are computed. A picture of 3000 × 10 pixels whose short side is
+// resized to 256 is 76800 pixels wide.
+constexpr float kLongestResized = 1 << 30;
+
 // Returns whether the crop is inside the picture and the result inside the resized crop. NaN is never inside.
 bool fits(const Draw& d, int32_t width, int32_t height, int size) {
-  if (width < 1 || height < 1 || width > 65535 || height > 65535) return false;
-  if (!(d.wide >= 0 && d.wide <= 65535 && d.high >= 0 && d.high <= 65535 && d.x >= 0 && d.x <= 65535 && d.y >= 0 && d.y <= 65535)) return false;
+  if (width < 1 || height < 1 || width > kLongestSide || height > kLongestSide) return false;
+  for (float each : {d.wide, d.high, d.x, d.y}) {
+    if (!(each >= 0 && each <= kLongestResized)) return false;
+  }
   Target target = targetOf(d, size, Interpolation::kBilinear);
   if (target.x + size > target.wide || target.y + size > target.high) return false;
   bool begins = d.left >= 0 && d.top >= 0 && d.width >= 1 && d.height >= 1;

@@ -17,6 +17,9 @@
 
 namespace nudge {
 
+// The longest side of a picture (`longestSide` in src/data/decoded-picture.ts). Resized, it still fits in 32 bits.
+constexpr int32_t kLongestSide = 1 << 17;
+
 // The draw of one sample, in the layout of the Float32Array in TypeScript (src/data/augment.ts).
 struct Draw {
   float left, top, width, height;  // the crop, in pixels of the source

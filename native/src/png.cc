@@ -148,7 +148,7 @@ class Decoder {
   void readHeader(const uint8_t* content, size_t size) {
     require(size == 13);
     uint32_t width = number(content), height = number(content + 4);
-    require(width > 0 && height > 0 && width <= INT32_MAX / 8 && height <= INT32_MAX / 8);
+    require(width > 0 && height > 0 && std::max(width, height) <= static_cast<uint32_t>(kLongestSide));
     require(static_cast<int64_t>(width) * height <= limits_.pixels);
     require(limits_.pngShortSide == 0 || std::min(width, height) <= static_cast<uint32_t>(limits_.pngShortSide));
     width_ = static_cast<int>(width);

@@ -20,7 +20,7 @@ import { native } from "../engine/load.js";
 import { keep } from "../engine/scope.js";
 import { Tensor } from "../engine/tensor.js";
 import { DataError } from "../errors.js";
-import { type DecodedPicture, mostPixels } from "./decoded-picture.js";
+import { type DecodedPicture, longestSide, mostPixels } from "./decoded-picture.js";
 import { defaultShortSide } from "./default-short-side.js";
 import type { Interpolation } from "./framing.js";
 import { bytesInMemory } from "./picture-header/tiff-tags.js";
@@ -134,7 +134,9 @@ async function decodeOther(
     const reading = readPictureHeader(bytesInMemory(bytes));
     if ("problem" in reading) throw new Error(reading.problem);
     const { header } = reading;
-    if (header.width * header.height > mostPixels) throw new Error(`it has ${header.width} × ${header.height} pixels`);
+    const { width, height } = header;
+    if (width * height > mostPixels || Math.max(width, height) > longestSide)
+      throw new Error(`it has ${width} × ${height} pixels`);
     if (header.format === "HEIC" && !readsHeic)
       throw new Error(
         "it is HEIC, which this build of sharp cannot decode: convert it to JPEG or PNG, for instance with heif-convert",

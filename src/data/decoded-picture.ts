@@ -11,3 +11,6 @@ export interface DecodedPicture {
 
 /** The maximum number of pixels, as in PIL. A larger file is treated as an attempt to exhaust the memory. */
 export const mostPixels = 178_956_970;
+
+/** The maximum length of a side. A resize of the short side makes the long side of a thin picture much longer. */
+export const longestSide = 2 ** 17;

@@ -157,6 +157,13 @@ for interpolation in ("bilinear", "bicubic"):
     centre("a long strip", "sliver", 25, interpolation=interpolation)
     centre("far down", "smooth", 13, size=11, interpolation=interpolation)
 
+# Strips, after everything else so that no other picture changes. Resized, the first is 75000 pixels wide and the second 96000 high.
+sources["thread"], sources["ribbon"] = smooth(300, 1), smooth(2, 768)
+for name in ("thread", "ribbon"):
+    stored[f"source/{name}"] = torch.from_numpy(sources[name])
+    for interpolation in ("bilinear", "bicubic"):
+        centre(f"a {name}", name, 250, interpolation=interpolation)
+
 # Where torchvision's own random crops fall: the deciles of left, top, width and height over many draws.
 for width, height in ((227, 227), (320, 240), (90, 400)):
     torch.manual_seed(0)
