@@ -7,6 +7,7 @@ import type { RankMeasures } from "../analysis/rank.js";
 import { DataError } from "../errors.js";
 import { makeFolder } from "../files/make-folder.js";
 import type { EmbeddedDataset } from "../model/embed-dataset.js";
+import { percentileText } from "../model/percentile-text.js";
 import { table } from "../report/evaluation-text.js";
 import { type DataFlags, openModelData, tellProblems, withDataOptions } from "./model-data.js";
 import { type ModelFlags, openModel, progressLine, type Write, withModelOptions } from "./model-options.js";
@@ -125,7 +126,9 @@ function groupTable(groups: readonly Group[]): string {
     group.effectiveRank.toFixed(1),
     group.centredEffectiveRank.toFixed(1),
     group.nuclearNorm.toFixed(1),
-    ...(has ? [(group.distance ?? Number.NaN).toFixed(2), (group.percentile ?? Number.NaN).toFixed(1)] : []),
+    ...(has
+      ? [group.distance?.toFixed(2) ?? "–", group.percentile === null ? "–" : percentileText(group.percentile)]
+      : []),
   ]);
   return table([...head, ...(has ? ["distance", "distance percentile"] : [])], rows);
 }

@@ -31,3 +31,21 @@ test("a class's name cannot lead out of the folder, and two classes never share 
   );
   expect(() => new SortedCopies(root, ["Unknown"])).toThrow("which is for unknown pictures");
 });
+
+test("a second command copies only what is not there yet", async () => {
+  const root = temporaryFolder();
+  writeFile(root, "in/one.jpg", "1");
+  writeFile(root, "more/one.jpg", "1"); // the same bytes under the same name, but another picture
+  writeFile(root, "in/two.jpg", "2");
+  const all = async (...files: string[]): Promise<SortedCopies> => {
+    const copies = new SortedCopies(join(root, "out"), ["cat"]);
+    for (const file of files) await copies.add(join(root, file), file, "cat");
+    return copies;
+  };
+  expect(await all("in/one.jpg", "more/one.jpg")).toMatchObject({ count: 2, present: 0 });
+  expect(await all("in/one.jpg", "more/one.jpg", "in/two.jpg")).toMatchObject({ count: 1, present: 2 });
+  expect(readdirSync(join(root, "out/cat")).sort()).toEqual(["one-2.jpg", "one.jpg", "two.jpg"]);
+  writeFile(root, "in/one.jpg", "another");
+  expect(await all("in/one.jpg")).toMatchObject({ count: 1, present: 0 });
+  expect(readFileSync(join(root, "out/cat/one-3.jpg"), "utf8")).toBe("another");
+});

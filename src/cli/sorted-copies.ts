@@ -1,7 +1,7 @@
 /** `predict --copy-to`: copies pictures into folders named after the predicted class, and into `unknown`. */
 
 import { constants } from "node:fs";
-import { copyFile, writeFile } from "node:fs/promises";
+import { copyFile, readFile, stat, writeFile } from "node:fs/promises";
 import { basename, extname, join } from "node:path";
 import { DataError, UsageError } from "../errors.js";
 import { makeFolder } from "../files/make-folder.js";
@@ -14,6 +14,10 @@ export class SortedCopies {
   private readonly made = new Set<string>();
   /** The number of copied files. */
   count = 0;
+  /** The number of pictures that were already there, with the same bytes. */
+  present = 0;
+  /** The files that this process has written. They are no reason to skip a picture with the same name and bytes. */
+  private readonly written = new Set<string>();
 
   /** Throws if two classes would share a folder. */
   constructor(
@@ -33,7 +37,9 @@ export class SortedCopies {
     this.folders = new Map(classes.map((name) => [name, folderName(name)]));
   }
 
-  /** Copies one picture. An existing file is never replaced. */
+  /**
+   * Copies one picture. An existing file is never replaced, and a picture that an earlier command copied is not copied again.
+   */
   async add(input: string | Uint8Array, name: string, label: string | null): Promise<void> {
     const folder = join(this.root, label === null ? UNKNOWN_FOLDER : this.folders.get(label)!);
     if (!this.made.has(folder)) makeFolder(folder);
@@ -45,12 +51,30 @@ export class SortedCopies {
         if (typeof input === "string") await copyFile(input, place, constants.COPYFILE_EXCL);
         else await writeFile(place, input, { flag: "wx" });
         this.count++;
+        this.written.add(place);
         return;
       } catch (cause) {
         const { code, message } = cause as NodeJS.ErrnoException;
         if (code !== "EEXIST") throw new DataError(`--copy-to: ${place} could not be written: ${message}`, { cause });
+        if (!this.written.has(place) && (await isSame(input, place))) {
+          this.written.add(place);
+          this.present++;
+          return;
+        }
       }
     }
+  }
+}
+
+/** Whether a file has the bytes of a picture. */
+async function isSame(input: string | Uint8Array, place: string): Promise<boolean> {
+  try {
+    const size = typeof input === "string" ? (await stat(input)).size : input.length;
+    if ((await stat(place)).size !== size) return false;
+    const [bytes, other] = await Promise.all([typeof input === "string" ? readFile(input) : input, readFile(place)]);
+    return Buffer.compare(bytes, other) === 0;
+  } catch {
+    return false; // it cannot be read, such as a folder of that name
   }
 }
 
