@@ -8,7 +8,7 @@ import { UsageError } from "../errors.js";
 import type { Model } from "../model/index.js";
 import { percentileText } from "../model/percentile-text.js";
 import { unknownOf, unknownRule } from "../model/unknown.js";
-import type { ShownPrediction } from "../report/prediction-html.js";
+import type { PredictionPage, ShownPrediction } from "../report/prediction-html.js";
 import type { ExplainedPictures } from "./explained-pictures.js";
 import { formatFor } from "./format-by-ending.js";
 import {
@@ -159,10 +159,10 @@ async function predict(path: string, given: readonly string[], flags: PredictFla
     );
   for (const note of shortened(notes)) process.stderr.write(`note: ${note}\n`);
   if (flags.out !== undefined) process.stderr.write(`wrote ${flags.out}\n`);
-  if (copies) process.stderr.write(`copied ${countOf(copies.count, "picture")} to ${flags.copyTo}\n`);
+  if (copies) process.stderr.write(copiedWords(copies, flags.copyTo!));
   if (explained)
     process.stderr.write(`wrote ${countOf(explained.count, "picture")} with heat maps to ${flags.explain}\n`);
-  if (flags.html !== undefined) await writeGallery(flags.html, { model, shown, total: found.length, notes });
+  if (flags.html !== undefined) await writeGallery(flags.html, { model, shown, total: found.length, problems, notes });
   if (problems.length > 0) {
     const lines = shortened(problems).map((each) => `  ${each}\n`);
     process.stderr.write(
@@ -171,6 +171,9 @@ async function predict(path: string, given: readonly string[], flags: PredictFla
     process.exitCode = 1;
   }
 }
+
+const copiedWords = ({ count, present }: SortedCopies, folder: string): string =>
+  `copied ${countOf(count, "picture")} to ${folder}${present > 0 ? `; ${countOf(present, "picture was", "pictures were")} already there` : ""}\n`;
 
 /** Where pictures with heat maps are written. Throws for a model that has none. */
 async function explainedPictures(model: Model, folder: string): Promise<ExplainedPictures> {
@@ -190,7 +193,11 @@ async function shownOf({ name, input }: NamedPicture, prediction: MarkedPredicti
 
 async function writeGallery(
   path: string,
-  { model, shown, total, notes }: { model: Model; shown: readonly ShownPrediction[]; total: number; notes: string[] },
+  {
+    model,
+    shown,
+    ...rest
+  }: { model: Model; shown: readonly ShownPrediction[] } & Pick<PredictionPage, "total" | "problems" | "notes">,
 ): Promise<void> {
   const [{ predictionHtml }, { trainedWords }] = await Promise.all([
     import("../report/prediction-html.js"),
@@ -198,7 +205,7 @@ async function writeGallery(
   ]);
   const subtitle = `${trainedWords(model.about)}.`;
   using file = new WholeFile(path);
-  file.write(predictionHtml({ subtitle, classes: model.classes, predictions: shown, total, notes }));
+  file.write(predictionHtml({ subtitle, classes: model.classes, predictions: shown, ...rest }));
   file.done();
   process.stderr.write(`wrote ${path}\n`);
 }

@@ -72,15 +72,16 @@ function csv({ model, top }: Printed): Rows {
     i === 0 ? ["class", "probability"] : [`class_${i + 1}`, `probability_${i + 1}`],
   );
   const row = (cells: readonly (string | number)[]): string => `${cells.map(String).map(csvField).join(",")}\r\n`;
-  const rest = ["unknown", "distance", "distance_percentile", "nearest_domain", "problem"];
+  const rest = ["unknown", "distance", "distance_percentile", "nearest_domain", "truncated", "problem"];
   return {
     head: row(["picture", ...answers.flat(), ...rest]),
-    row: (picture, { top: classes, distance, unknown }) =>
+    row: (picture, { top: classes, distance, unknown, truncated }) =>
       row([
         picture,
         ...classes.flatMap(({ label, probability }) => [label, probability]),
         unknown ?? "",
         ...(distance ? [distance.score, distance.percentile, distance.nearest] : ["", "", ""]),
+        truncated ? "true" : "",
         "",
       ]),
     problem: (picture, why) => row([picture, ...new Array(2 * count + rest.length - 1).fill(""), why]),
@@ -92,8 +93,8 @@ function jsonl(): Rows {
   const row = (value: object): string => `${JSON.stringify(value)}\n`;
   return {
     head: "",
-    row: (picture, { label, probability, unknown, top, distance }) =>
-      row({ picture, class: label, probability, unknown, top, distance }),
+    row: (picture, { label, probability, unknown, top, distance, truncated }) =>
+      row({ picture, class: label, probability, unknown, top, distance, truncated }),
     problem: (picture, problem) => row({ picture, problem }),
     foot: "",
   };

@@ -31,8 +31,10 @@ export interface PredictionPage {
   readonly subtitle: string;
   readonly classes: readonly string[];
   readonly predictions: readonly ShownPrediction[];
-  /** The total number of pictures, if not all are shown. */
+  /** The total number of pictures: predicted ones, which are not all shown if there are many, and those that could not be read. */
   readonly total: number;
+  /** The pictures that could not be read, and why. */
+  readonly problems: readonly string[];
   readonly notes: readonly string[];
 }
 
@@ -42,27 +44,39 @@ const WHY: Readonly<Record<Unknown, string>> = {
 };
 
 /** The page. */
-export function predictionHtml({ subtitle, classes, predictions, total, notes }: PredictionPage): string {
+export function predictionHtml({ subtitle, classes, predictions, total, problems, notes }: PredictionPage): string {
   const marked = predictions.filter(({ unknown }) => unknown !== null);
   const known = predictions.filter(({ unknown }) => unknown === null);
   return htmlPage({
     title: "Predictions",
     subtitle,
     parts: [
-      `<div class="cards">${card(total.toLocaleString("en-US"), "pictures")}${card(marked.length.toLocaleString("en-US"), "marked as unknown: far from training, or too uncertain")}</div>`,
+      `<div class="cards">${card(total.toLocaleString("en-US"), "pictures")}${card(marked.length.toLocaleString("en-US"), "marked as unknown: far from training, or too uncertain")}${problems.length > 0 ? card(problems.length.toLocaleString("en-US"), "could not be read") : ""}</div>`,
       remark("The pictures of each predicted class are sorted by probability, the least certain first."),
-      total > predictions.length
+      total - problems.length > predictions.length
         ? remark(
-            `The page shows the first ${predictions.length.toLocaleString("en-US")} pictures; --out writes all of them.`,
+            `The page shows the first ${predictions.length.toLocaleString("en-US")} predicted pictures; --out writes all of them.`,
           )
         : "",
       galleries(
         predictions.map(item),
-        [unknownSection(marked), ...classes.map((name) => classSection(name, known))].join("\n"),
+        [problemSection(problems), unknownSection(marked), ...classes.map((name) => classSection(name, known))].join(
+          "\n",
+        ),
       ),
       section("Notes", list(notes)),
     ],
   });
+}
+
+/** The largest number of unreadable pictures that are listed. */
+const MOST_PROBLEMS = 200;
+
+function problemSection(problems: readonly string[]): Html {
+  if (problems.length === 0) return "";
+  const more = problems.length - MOST_PROBLEMS;
+  const rest = more > 0 ? [`${more.toLocaleString("en-US")} more; --out writes all of them`] : [];
+  return section("Could not be read", list([...problems.slice(0, MOST_PROBLEMS), ...rest]));
 }
 
 const unknownSection = (marked: readonly ShownPrediction[]): Html =>

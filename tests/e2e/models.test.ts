@@ -14,8 +14,9 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { InferenceSession, Tensor as OrtTensor } from "onnxruntime-node";
+import sharp from "sharp";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { describe as describePictures } from "../../examples/use-a-model/predict.mjs";
 import { serve } from "../../examples/use-a-model/server.mjs";
@@ -208,7 +209,9 @@ test("predict reads folders in order, in every format, and prints the distance o
     .trimEnd()
     .split("\r\n")
     .map((line) => line.split(","));
-  expect(rows[0].join()).toBe("picture,class,probability,unknown,distance,distance_percentile,nearest_domain,problem");
+  expect(rows[0].join()).toBe(
+    "picture,class,probability,unknown,distance,distance_percentile,nearest_domain,truncated,problem",
+  );
   expect(rows).toHaveLength(18);
   printed.stdout = "";
   expect(await used("predict", join(data, "sketch"), "--json", "--batch-size", "5")).toBe(0);
@@ -273,10 +276,14 @@ test("broken pictures are reported, the others are predicted, and the exit code 
   await makePictureFolder(mixed, { perCell: 1, domains: ["a"] });
   writeFileSync(join(mixed, "a", "x", "broken.png"), "no picture");
   writeFileSync(join(mixed, "a", "x", "notes.txt"), "no picture");
-  const out = join(folder, "out.csv");
-  expect(await used("predict", mixed, "--out", out)).toBe(1);
+  const [out, html] = [join(folder, "out.csv"), join(folder, "mixed.html")];
+  expect(await used("predict", mixed, "--out", out, "--html", html)).toBe(1);
   expect(printed.stdout).toBe("");
   expect(printed.stderr).toContain("1 picture of 3 could not be read");
+  const page = readFileSync(html, "utf8");
+  expect(page).toContain("<b>1</b><span>could not be read");
+  expect(page).toMatch(/<h2>Could not be read<\/h2><ul class="plain"><li>[^<]*broken\.png: could not be decoded/);
+  expect(page).not.toContain("The page shows the first");
   expect(printed.stderr).toContain("notes.txt");
   const rows = readFileSync(out, "utf8").trimEnd().split("\r\n");
   expect(rows).toHaveLength(4);
@@ -285,6 +292,38 @@ test("broken pictures are reported, the others are predicted, and the exit code 
   process.exitCode = undefined;
   expect(await used("eval", "--data", mixed)).toBe(1);
   expect(printed.stderr).toContain("1 of 3 pictures could not be read and were skipped");
+});
+
+test("a truncated picture is marked in every format, and a picture of any shape is predicted", async () => {
+  const odd = join(folder, "odd");
+  mkdirSync(odd);
+  const noise = { type: "gaussian", mean: 128, sigma: 30 } as const;
+  const drawn = (width: number, height: number) =>
+    sharp({ create: { width, height, channels: 3, background: "red", noise } });
+  const whole = await drawn(90, 70).jpeg().toBuffer();
+  writeFileSync(join(odd, "cut.jpg"), whole.subarray(0, whole.length / 2));
+  await drawn(500, 1).png().toFile(join(odd, "thread.png"));
+  await drawn(10, 3000).jpeg().toFile(join(odd, "ribbon.jpg"));
+  await drawn(70_000, 1).png().toFile(join(odd, "very-long.png"));
+  await drawn(140_000, 1).png().toFile(join(odd, "too-long.png"));
+  expect(await used("predict", odd, "--json")).toBe(1);
+  const rows = printed.stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  expect(rows.map(({ picture, truncated }) => [basename(picture), truncated])).toEqual([
+    ["cut.jpg", true],
+    ["ribbon.jpg", false],
+    ["thread.png", false],
+    ["too-long.png", undefined],
+    ["very-long.png", false],
+  ]);
+  expect(printed.stderr).toMatch(/too-long\.png: could not be decoded: it has 140000 × 1 pixels/);
+  process.exitCode = undefined;
+  printed.stdout = "";
+  expect(await used("predict", join(odd, "cut.jpg"), join(odd, "thread.png"), "--format", "csv")).toBe(0);
+  const [, cut, thread] = printed.stdout.split("\r\n");
+  expect([cut.endsWith(",true,"), thread.endsWith(",,")]).toEqual([true, true]);
 });
 
 test("usage errors end with exit code 2 and a message", async () => {

@@ -74,7 +74,9 @@ withBrowser("dropped and chosen pictures are predicted, and names are shown as t
   const csv = readFileSync(await download.path(), "utf8")
     .trimEnd()
     .split("\r\n");
-  expect(csv[0]).toBe('"picture","class","probability","unknown","distance_percentile","nearest_domain","problem"');
+  expect(csv[0]).toBe(
+    '"picture","class","probability","unknown","distance_percentile","nearest_domain","truncated","problem"',
+  );
   expect(csv).toHaveLength(5);
   await page.getByText("Clear").click();
   expect(await items.count()).toBe(0);

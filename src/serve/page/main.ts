@@ -147,9 +147,12 @@ save.addEventListener("click", () => {
   const cell = (value: unknown): string => `"${String(value ?? "").replaceAll('"', '""')}"`;
   const rows = shown.toReversed().map(({ name, answer, problem }) => {
     const { unknown, distance } = answer ?? {};
-    return [name, answer?.class, answer?.probability, unknown, distance?.percentile, distance?.nearest, problem];
+    const truncated = answer?.truncated ? "true" : "";
+    const far = [distance?.percentile, distance?.nearest];
+    return [name, answer?.class, answer?.probability, unknown, ...far, truncated, problem];
   });
-  const head = ["picture", "class", "probability", "unknown", "distance_percentile", "nearest_domain", "problem"];
+  const rest = ["distance_percentile", "nearest_domain", "truncated", "problem"];
+  const head = ["picture", "class", "probability", "unknown", ...rest];
   const text = [head, ...rows].map((row) => `${row.map(cell).join(",")}\r\n`).join("");
   const address = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
   make("a", { href: address, download: "predictions.csv" }).click();
