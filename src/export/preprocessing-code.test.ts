@@ -37,6 +37,12 @@ function drawn(width: number, height: number): Sharp {
   return sharp(pixels, { raw: { width, height, channels: 3 } });
 }
 
+/** The picture with an alpha channel that is 0 in a part of it. */
+const withAlpha = (picture: Sharp): Sharp => {
+  const alpha = Buffer.from(Uint8Array.from({ length: 620 * 500 }, (_, i) => Math.max(0, (i % 620) - 200) % 256));
+  return picture.joinChannel(alpha, { raw: { width: 620, height: 500, channels: 1 } }).png();
+};
+
 /** DomainBed's way, and those of two publishers of weights. */
 const framings: { name: string; framing: Framing }[] = [
   { name: "the whole picture", framing: {} },
@@ -61,6 +67,16 @@ async function setUp(framing: Framing): Promise<{ folder: string; model: Model; 
   await add("large.png", drawn(700, 460));
   await add("large.jpg", drawn(640, 400).jpeg({ quality: 92 }));
   await add("huge.jpg", drawn(1500, 1300).jpeg({ quality: 92 })); // decoded at half its size
+  await add("turned.png", drawn(500, 380).withMetadata({ orientation: 6 }).png());
+  await add("photo.webp", drawn(900, 620).webp({ quality: 80 }));
+  await add("alpha.png", withAlpha(drawn(620, 500)));
+  await add("grey-alpha.png", withAlpha(drawn(620, 500).greyscale().toColourspace("b-w")));
+  await add("sixteen.png", drawn(620, 500).toColourspace("rgb16").png());
+  await add("grey-sixteen.png", drawn(620, 500).toColourspace("grey16").png());
+  await add("cmyk.jpg", drawn(620, 500).toColourspace("cmyk").jpeg());
+  await add("plain.gif", drawn(620, 500).gif());
+  await add("scan.tiff", drawn(620, 500).tiff());
+  await add("palette.png", drawn(620, 500).png({ palette: true }));
   await add("turned.jpg", drawn(500, 380).withMetadata({ orientation: 6 }).jpeg({ quality: 92 }));
   return { folder, model, files };
 }
@@ -104,7 +120,7 @@ test.skipIf(!python).each(framings)(
       // Pillow is what the last resize follows, byte for byte; scaling down before it is another library's.
       const [atMost, onAverage] = file.endsWith("small.png")
         ? [0, 0]
-        : file.endsWith("huge.jpg")
+        : file.endsWith("huge.jpg") || file.endsWith("cmyk.jpg")
           ? [6, 0.7]
           : framing.interpolation
             ? [2.1, 0.5] // these filters keep less of what is fine, so that a step more or less shows

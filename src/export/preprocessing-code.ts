@@ -27,12 +27,22 @@ export function preprocessingCode(
 
 /** A picture's file (a path or its bytes) as ${isPixels ? `Uint8Array [${size}, ${size}, 3]` : `Float32Array [3, ${size}, ${size}]`}. */
 export async function preprocess(file) {
-  const { width, height, orientation = 1 } = await sharp(file).metadata();
+  const { width, height, orientation = 1, format, space } = await sharp(file).metadata();
   const [w, h] = orientation >= 5 ? [height, width] : [width, height];
-  const image = sharp(file, { autoOrient: true, ignoreIcc: true, failOn: "none" }).toColourspace("srgb").removeAlpha();
   const scale = ${shortSide} / Math.min(w, h);
-  if (scale < 1) image.resize({ width: Math.round(w * scale), height: Math.round(h * scale), fit: "fill"${kernel} });
-  const { data, info } = await image.raw({ depth: "uchar" }).toBuffer({ resolveWithObject: true });
+  const smaller = { width: Math.round(w * scale), height: Math.round(h * scale), fit: "fill"${kernel} };
+  const image = sharp(file, { autoOrient: true, ignoreIcc: true, failOn: "none" });
+  if (space === "cmyk") image.pipelineColourspace("cmyk").toColourspace("cmyk");
+  else image.toColourspace("srgb").removeAlpha();
+  const whileDecoding = format === "jpeg" && space !== "cmyk";
+  if (scale < 1 && whileDecoding) image.resize(smaller);
+  let { data, info } = await image.raw({ depth: "uchar" }).toBuffer({ resolveWithObject: true });
+  if (space === "cmyk") data = fromCmyk(data);
+  if (scale < 1 && !whileDecoding) {
+    // Only after the alpha is dropped, so that transparent pixels count like others.
+    const decoded = sharp(data, { raw: { width: info.width, height: info.height, channels: 3 } });
+    ({ data, info } = await decoded.resize(smaller).raw().toBuffer({ resolveWithObject: true }));
+  }
 ${
   resize === undefined
     ? `  const [wide, high] = [${size}, ${size}]; // whatever its shape`
@@ -79,6 +89,16 @@ function resize(from, length, target, lines, isRows) {
   return to;
 }
 
+/** CMYK to RGB as in Pillow: each channel is the light that its ink and black transmit. */
+function fromCmyk(cmyk) {
+  return Uint8Array.from({ length: (cmyk.length / 4) * 3 }, (_, i) => {
+    const at = 4 * Math.floor(i / 3);
+    const light = 255 - cmyk[at + 3];
+    const product = cmyk[at + (i % 3)] * light + 128;
+    return light - ((product + (product >> 8)) >> 8);
+  });
+}
+
 /** What a pixel at this distance weighs. */
 function kernel(distance) {
 ${
@@ -95,6 +115,8 @@ from PIL import Image, ImageOps
 def preprocess(file):
     """A picture's file as ${isPixels ? `uint8 [${size}, ${size}, 3]` : `float32 [3, ${size}, ${size}]`}."""
     image = Image.open(file)
+    if image.mode.startswith("I"):  # 16-bit grey, which Pillow would clip
+        image = Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
     width, height = image.size
     scale = ${shortSide} / min(width, height)
     if scale < 1:
