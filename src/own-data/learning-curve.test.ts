@@ -60,8 +60,19 @@ test("with one domain the curve is measured on validation pictures, and says so"
 test("a gain has the standard error of paired differences, and gains go on shrinking", () => {
   expect(gainOf([[0, 1, 0, 1]], [[1, 1, 1, 1]])).toEqual({ gain: 0.5, error: Math.sqrt(0.25 / 3) });
   expect(nextGain([0.5, 0.7, 0.8])).toBeCloseTo(0.05);
-  expect(nextGain([0.5, 0.7, 0.69])).toBe(0);
+  expect(nextGain([0.5, 0.7, 0.69])).toBeNull();
   expect(nextGain([0.7, 0.8, 0.99])).toBeCloseTo(0.01); // never above 100 %
+});
+
+test("a curve that fell once has no forecast, and the text says so", () => {
+  const accuracies = [0.709, 0.75, 0.741, 0.765];
+  expect(nextGain(accuracies)).toBeNull();
+  const { samples, plan } = samplesOf({ shop: 0, street: 0 });
+  const curve = learningCurve(samples, plan);
+  const [words] = curveWords({ ...curve, doubling: { gain: 0.024, error: 0.009, next: nextGain(accuracies) } });
+  expect(words).toBe(
+    "The last doubling of the pictures brought +2.4 ± 0.9 points. The doubling before it brought none, so there is no forecast for the next one.",
+  );
 });
 
 test("the halves of a new source are equal, and near-duplicates are in the same half", () => {

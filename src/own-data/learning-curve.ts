@@ -33,8 +33,8 @@ export interface LearningCurve {
   readonly c: number;
   /** Accuracy with a share of the training pictures of each class and domain; the mean over folds and repetitions. */
   readonly sizes: readonly { readonly share: number; readonly pictures: number; readonly accuracy: number }[];
-  /** The gain of the last doubling, and the extrapolated gain of the next one. */
-  readonly doubling: Gain & { readonly next: number };
+  /** The gain of the last doubling, and the extrapolated gain of the next one; null if one of the last two doublings had no gain. */
+  readonly doubling: Gain & { readonly next: number | null };
   /** The gain in accuracy on the other folds from training on each fold of domains. */
   readonly sources: readonly (Gain & { readonly domains: readonly string[] })[];
   /** For each class, the number of its training pictures, its recall on held-out pictures, and the gain in recall of the last doubling. */
@@ -292,9 +292,12 @@ export function gainOf(before: readonly (readonly number[])[], after: readonly (
   };
 }
 
-/** The gain of another doubling if gains continue to shrink by the same factor (a power law). */
-export function nextGain(accuracies: readonly number[]): number {
+/**
+ * The gain of another doubling if gains continue to shrink by the same factor (a power law). Null if one of the last two doublings
+ * had no gain, because there is no such factor then.
+ */
+export function nextGain(accuracies: readonly number[]): number | null {
   const [before, half, all] = accuracies.slice(-3);
   const [first, last] = [half - before, all - half];
-  return first > 0 && last > 0 ? Math.min(1 - all, last * Math.min(1, last / first)) : 0;
+  return first > 0 && last > 0 ? Math.min(1 - all, last * Math.min(1, last / first)) : null;
 }

@@ -70,10 +70,14 @@ export function curveWords({ doubling, newSource, sources, by }: LearningCurve):
     const [none, ...more] = all;
     return more.length > 0 ? [{ gain: more.at(-1)!.accuracy - none.accuracy, perClass: more.at(-1)!.perClass }] : [];
   });
+  const forecast =
+    next === null
+      ? "The doubling before it brought none, so there is no forecast for the next one."
+      : `If the curve goes on as it has, the next one brings about ${points(next)}.`;
   const mean = (values: readonly number[]): number => values.reduce((sum, each) => sum + each, 0) / values.length;
   return [
     gain > 2 * error
-      ? `The last doubling of the pictures brought ${gainText(doubling)} points. If the curve goes on as it has, the next one brings about ${points(next)}.`
+      ? `The last doubling of the pictures brought ${gainText(doubling)} points. ${forecast}`
       : `The last doubling of the pictures brought ${gainText(doubling)} points: more pictures of the same kind are not likely to help.`,
     ...(first.length > 0
       ? [
