@@ -1,4 +1,4 @@
-/** `nudge data review`: shows pictures whose labels are likely wrong on a page, and writes the decisions to a manifest. */
+/** `nudge data review`: shows pictures whose labels should be checked on a page, and writes the decisions to a manifest. */
 
 import { basename, dirname, join, resolve } from "node:path";
 import { Command } from "commander";
@@ -32,25 +32,25 @@ Examples:
 
 Five models (exact probes on frozen features) are trained, each on four fifths
 of the pictures, and each predicts the fifth that it was not trained on. A label
-is likely wrong if another class is as probable for the picture as that class
-usually is for its own pictures (confident learning). The page shows these
-pictures. Your decisions are written to the manifest immediately; the folder is
+should be checked if another class is as probable for the picture as that class
+usually is for its own pictures (confident learning). The model can be wrong
+too, so the page shows these pictures and you decide. Your decisions are written to the manifest immediately; the folder is
 not changed. Then:
   nudge train --data pictures-reviewed.csv`;
 
 /** The command. `write` receives its output. */
 export function reviewCommand(write: Write): Command {
   return new Command("review")
-    .summary("find likely label errors, and correct them on a page")
+    .summary("find labels to check, and correct them on a page")
     .description(
-      "Finds pictures whose labels are likely wrong, with models that were not trained on these pictures, and serves a page on which you accept, change or remove each one. Your decisions are written to a manifest that nudge train reads.",
+      "Finds pictures whose labels should be checked, because models that were not trained on these pictures disagree with the labels, and serves a page on which you accept, change or remove each one. Your decisions are written to a manifest that nudge train reads.",
     )
     .argument("<dir>", "a folder of pictures, or a manifest")
     .option("--out <file>", "the manifest to write, a .csv file (default: <dir>-reviewed.csv)")
     .option("--backbone <id>", "the network that computes the features")
     .option("--weights <file>", "the weights of that network")
     .option("--device <device>", "cpu, cuda or cuda:1 (default: a GPU if available)")
-    .option("--limit <n>", "show at most n pictures, the most likely errors first", wholeNumber("--limit", 1), 200)
+    .option("--limit <n>", "show at most n pictures, the clearest disagreements first", wholeNumber("--limit", 1), 200)
     .option("--port <n>", "the port of the page (default: 4949, or the next free port)", portNumber("--port"))
     .option("--json", "print the pictures as JSON instead of serving a page")
     .addHelpText("after", EXAMPLES)
@@ -68,10 +68,10 @@ async function review(dir: string, flags: ReviewFlags, write: Write): Promise<vo
   const pictures = found.slice(0, flags.limit);
   if (flags.json) return write(`${JSON.stringify(pictures, null, 2)}\n`);
   const total = dataset.domains.reduce((sum, { count }) => sum + count, 0);
-  write(`${countOf(found.length, "label")} of ${countOf(total, "picture")} are likely wrong\n`);
+  write(`${reviewWords(found.length, total)}\n`);
   for (const { path, label, suggested, probability } of pictures.slice(0, 10))
     write(
-      `  ${showName(path)}: ${showName(label)}, more likely ${showName(suggested)} (${(100 * probability).toFixed(1)} %)\n`,
+      `  ${showName(path)}: ${showName(label)}, predicted ${showName(suggested)} (${(100 * probability).toFixed(1)} %)\n`,
     );
   if (pictures.length === 0) return;
   const [{ startReview }, { ReviewedManifest }] = await Promise.all([
@@ -91,7 +91,11 @@ async function review(dir: string, flags: ReviewFlags, write: Write): Promise<vo
   );
 }
 
-/** The likely label errors of a folder, found with the features of a pretrained network. */
+/** How many labels there are to check. The models that disagree with them make mistakes too. */
+export const reviewWords = (found: number, total: number): string =>
+  `${countOf(found, "label")} of ${countOf(total, "picture")} to check: a model that was not trained on the picture predicts another class`;
+
+/** The labels of a folder to check, found with the features of a pretrained network. */
 async function findErrors(
   dir: string,
   flags: ReviewFlags,

@@ -14,7 +14,7 @@ import { fitProbe, type LabelledFeatures } from "../probe/choose-strength.js";
 import type { Plan } from "../settings/resolve.js";
 import { ALL_PARTS, type FeatureSamples, featuresOf, placesOf } from "../training/exact-probe.js";
 
-/** A picture whose label is likely wrong. */
+/** A picture whose label should be checked: a model that was not trained on it predicts another class. */
 export interface ReviewedPicture {
   /** Relative to the dataset's root. */
   readonly path: string;
@@ -30,7 +30,7 @@ const FOLDS = 5;
 /** A strong L2 penalty: a wrong label must not be memorized from its neighbours. */
 const STRENGTH = 0.01;
 
-/** The likely label errors of a dataset, the most likely first. */
+/** The pictures of a dataset whose labels should be checked, the clearest disagreements first. */
 export function reviewLabels(samples: FeatureSamples, { dataset, settings }: Plan): ReviewedPicture[] {
   const { classes, device } = settings;
   return noGrad(() =>

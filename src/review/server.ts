@@ -1,5 +1,5 @@
 /**
- * `nudge data review`: a page with the pictures whose labels are likely wrong. Decisions are written to a manifest
+ * `nudge data review`: a page with the pictures whose labels should be checked. Decisions are written to a manifest
  * immediately. Guards and limits are those of the dashboard (http/local-server.ts).
  */
 

@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
 import sharp from "sharp";
 import { expect, onTestFinished, test } from "vitest";
+import { reviewWords } from "../../src/cli/data-review.js";
 import { main } from "../../src/cli/main.js";
 import type { PictureDataset } from "../../src/data/dataset.js";
 import { openDataset } from "../../src/data/open-dataset.js";
@@ -45,6 +46,12 @@ test("planted label errors are found by models that were not trained on them", a
       .map(({ path, suggested }) => `${path} ${suggested}`)
       .sort(),
   ).toEqual(["a/y/wrong-1.png x", "b/x/wrong-2.png y"]);
+});
+
+test("the output promises no errors: a model disagrees with the label, and either can be wrong", () => {
+  expect(reviewWords(20, 600)).toBe(
+    "20 labels of 600 pictures to check: a model that was not trained on the picture predicts another class",
+  );
 });
 
 test.skipIf(!browser)(

@@ -1,4 +1,4 @@
-/** The page of `nudge data review`: pictures whose labels are likely wrong, with buttons to decide about each one. */
+/** The page of `nudge data review`: pictures whose labels should be checked, with buttons to decide about each one. */
 
 import { make } from "../../http/page/make.js";
 import type { ReviewItem, ReviewItems } from "../api.js";
@@ -7,7 +7,7 @@ const percent = (share: number): string => `${(100 * share).toFixed(1)}\u00a0%`;
 
 const status = make("p", { class: "soft", role: "status" }, "Reading the pictures …");
 const list = make("ul", { class: "pictures", "aria-label": "Pictures to review" });
-document.body.append(make("main", {}, make("h1", {}, "Likely wrong labels"), status, list));
+document.body.append(make("main", {}, make("h1", {}, "Labels to check"), status, list));
 
 function itemOf(item: ReviewItem, classes: readonly string[]): HTMLElement {
   const { n, path, domain, label, suggested, probability, given } = item;
@@ -68,8 +68,8 @@ fetch("/items")
     const { classes, items, manifest, command } = (await response.json()) as ReviewItems;
     status.replaceChildren(
       items.length === 0
-        ? "No label is likely to be wrong."
-        : `${items.length} pictures for which models that were not trained on them predict another label, the most likely errors first. Decisions are saved to ${manifest} immediately. Then run: `,
+        ? "There is no label to check."
+        : `${items.length} pictures for which models that were not trained on them predict another label, the clearest disagreements first. The models make mistakes too, so look at each picture. Decisions are saved to ${manifest} immediately. Then run: `,
       make("code", {}, command),
     );
     list.append(...items.map((item) => itemOf(item, classes)));
