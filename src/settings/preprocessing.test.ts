@@ -9,8 +9,15 @@ import { Random } from "../engine/random.js";
 import { scope } from "../engine/scope.js";
 import { writeWeights } from "../engine/weights.js";
 import type { Request } from "./keys.js";
-import { evaluationFraming, preprocessingWords, recordedRequest, scalingOf } from "./preprocessing.js";
+import {
+  evaluationFraming,
+  preprocessingWords,
+  publishedFramingOf,
+  recordedRequest,
+  scalingOf,
+} from "./preprocessing.js";
 import { resolve } from "./resolve.js";
+import type { TrainSettings } from "./settings.js";
 
 const place = mkdtempSync(join(tmpdir(), "nudge-preprocessing-"));
 const [own, weights] = [join(place, "own"), join(place, "b1.safetensors")];
@@ -34,6 +41,9 @@ beforeAll(async () => {
 const settingsOf = async (request: Request = {}) =>
   (await resolve({ data: own, testDomains: "web", backbone: "efficientnet_b1", weights, ...request })).settings;
 
+const wordsOf = (settings: TrainSettings): string | undefined =>
+  preprocessingWords(settings, { isOwn: true, published: publishedFramingOf(settings) });
+
 test("own pictures are prepared as the weights were evaluated, and the request repeats it whatever the defaults are", async () => {
   const settings = await settingsOf();
   expect(settings).toMatchObject({ preprocessing: "weights", size: 240, resize: 256, interpolation: "bicubic" });
@@ -48,8 +58,11 @@ test("own pictures are prepared as the weights were evaluated, and the request r
   });
   expect(settings.fixed).toEqual({ backbone: "efficientnet_b1" });
   expect((await resolve(settings.request)).settings).toMatchObject({ hash: settings.hash, fixed: {} });
-  expect(preprocessingWords(settings)).toBe(
+  expect(wordsOf(settings)).toBe(
     "pictures at evaluation: short side resized to 256, centre cropped to 240 × 240 (bicubic), as the publisher of the weights evaluates them",
+  );
+  expect(wordsOf({ ...settings, weights: null, weightsHash: null })).toBe(
+    "pictures at evaluation: short side resized to 256, centre cropped to 240 × 240 (bicubic)",
   );
 });
 
@@ -58,6 +71,9 @@ test("a size of one's own keeps the share that is cropped, also at another size 
   expect(settings).toMatchObject({ size: 120, resize: 128, interpolation: "bilinear", evaluationSize: 60 });
   expect(evaluationFraming(settings)).toEqual({ resize: 64, interpolation: "bilinear" });
   expect((await resolve(settings.request)).settings.hash).toBe(settings.hash);
+  expect(wordsOf(settings)).toBe(
+    "pictures at evaluation: short side resized to 64, centre cropped to 60 × 60 (bilinear); the publisher of the weights evaluates with: short side resized to 256, centre cropped to 240 × 240 (bicubic)",
+  );
 });
 
 test("DomainBed's way is that of runs from before there was a choice, and has their names", async () => {
@@ -65,12 +81,18 @@ test("DomainBed's way is that of runs from before there was a choice, and has th
   for (const name of ["size", "resize", "interpolation"]) expect(settings).not.toHaveProperty(name);
   expect(settings.inputShape).toEqual([3, 224, 224]);
   expect(scalingOf(settings)).toEqual({ shortSide: 256 });
-  expect(preprocessingWords(settings)).toBeUndefined();
+  expect(wordsOf(settings)).toBe(
+    "pictures at evaluation: the whole picture resized to 224 × 224 (bilinear), as in DomainBed",
+  );
+  expect(preprocessingWords(settings, { isOwn: false })).toBeUndefined(); // on a benchmark it is what everyone expects
   const { preprocessing: _, ...old } = settings.request;
   expect((await resolve(recordedRequest(old))).settings.hash).toBe(settings.hash);
   expect((await resolve({ ...old, resize: "stretch" })).settings.hash).not.toBe(settings.hash); // with the present defaults
   const explicit = await settingsOf({ preprocessing: "domainbed", resize: 256, interpolation: "bicubic" });
   expect(explicit).toMatchObject({ resize: 256, interpolation: "bicubic", fixed: { resize: 256 } });
+  expect(wordsOf(explicit)).toBe(
+    "pictures at evaluation: short side resized to 256, centre cropped to 224 × 224 (bicubic)",
+  );
 });
 
 test("pictures without trained weights, and generated ones, are prepared as in DomainBed", async () => {

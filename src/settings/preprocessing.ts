@@ -4,6 +4,8 @@
  * comparable.
  */
 
+import type { PublishedFraming } from "../backbones/published-weights.js";
+import { weightsFacts } from "../backbones/weights-facts.js";
 import type { Dataset } from "../data/dataset.js";
 import { type Framing, framingAt, type Interpolation, type Scaling, scalingFor } from "../data/framing.js";
 import { UsageError } from "../errors.js";
@@ -115,13 +117,42 @@ export const recordedRequest = <R extends Request>(request: R): R => ({
   ...request,
 });
 
-/** The preprocessing as text; undefined if it is DomainBed's. */
-export function preprocessingWords(settings: Framed & Pick<TrainSettings, "preprocessing">): string | undefined {
-  const { resize, interpolation, size } = settings;
-  if (resize === undefined && interpolation === undefined && size === undefined) return undefined;
-  const side = settings.evaluationSize ?? settings.inputShape[1];
-  const short = evaluationFraming(settings).resize;
-  const how = short === undefined ? "the whole picture resized" : `short side resized to ${short}, centre cropped`;
-  const why = settings.preprocessing === "weights" ? ", as the publisher of the weights evaluates them" : "";
-  return `pictures at evaluation: ${how} to ${side} × ${side} (${interpolation ?? "bilinear"})${why}`;
+/**
+ * The preprocessing as text: how pictures are prepared at evaluation, and whether the publisher of the weights does the same
+ * (`published`, if it is known). Undefined for the preprocessing of DomainBed on a benchmark, and for arrays.
+ */
+export function preprocessingWords(
+  settings: Framed & Pick<TrainSettings, "preprocessing">,
+  { isOwn, published }: { isOwn: boolean; published?: PublishedFraming },
+): string | undefined {
+  const { preprocessing, resize, interpolation = "bilinear", size, evaluationSize, inputShape } = settings;
+  const isDomainBed = [resize, settings.interpolation, size, evaluationSize].every((each) => each === undefined);
+  if (preprocessing === undefined || (isDomainBed && !isOwn)) return undefined;
+  const short = evaluationFraming(settings).resize ?? "stretch";
+  const how = framingWords({ size: evaluationSize ?? inputShape[1], resize: short, interpolation });
+  const usual = published && framingWords(published);
+  const why = isDomainBed
+    ? ", as in DomainBed"
+    : preprocessing === "domainbed" || usual === undefined
+      ? ""
+      : usual === how
+        ? ", as the publisher of the weights evaluates them"
+        : `; the publisher of the weights evaluates with: ${usual}`;
+  return `pictures at evaluation: ${how}${why}`;
+}
+
+const framingWords = ({ size, resize, interpolation }: PublishedFraming): string =>
+  `${resize === "stretch" ? "the whole picture resized" : `short side resized to ${resize}, centre cropped`} to ${size} × ${size} (${interpolation})`;
+
+/** How the publisher of the initial weights prepares pictures for evaluation; undefined without weights that can be read. */
+export function publishedFramingOf({
+  weights,
+  weightsHash,
+}: Pick<TrainSettings, "weights" | "weightsHash">): PublishedFraming | undefined {
+  if (weights === null) return undefined;
+  try {
+    return weightsFacts(weights, weightsHash ?? undefined).framing;
+  } catch {
+    return undefined;
+  }
 }

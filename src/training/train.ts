@@ -16,9 +16,10 @@ import { scope } from "../engine/scope.js";
 import { DataError, EngineError, StoppedError, UsageError } from "../errors.js";
 import { makeFolder } from "../files/make-folder.js";
 import type { ValidationLoss } from "../optim/index.js";
+import { isOwnDataset } from "../records/own-pictures.js";
 import type { RunRecord } from "../records/record.js";
 import { cutRecords, RecordStore, readRecords } from "../records/store.js";
-import { preprocessingWords } from "../settings/preprocessing.js";
+import { preprocessingWords, publishedFramingOf } from "../settings/preprocessing.js";
 import type { Plan } from "../settings/resolve.js";
 import { trainDomainsOf } from "../settings/settings.js";
 import { type Progress, readCheckpoint, writeCheckpoint } from "./checkpoint.js";
@@ -193,6 +194,13 @@ class Loop implements Disposable {
     this.updates[Symbol.dispose]();
   }
 
+  private sayPreprocessing(): void {
+    const { plan, say } = this.run;
+    const about = { isOwn: isOwnDataset(plan.dataset.id), published: publishedFramingOf(plan.settings) };
+    const words = preprocessingWords(plan.settings, about);
+    if (words !== undefined) say(words);
+  }
+
   async runToEnd(): Promise<TrainOutcome> {
     const { run, options } = this;
     const { steps, evaluateEvery, evaluateFirst, checkpointEvery, device } = run.plan.settings;
@@ -200,8 +208,7 @@ class Loop implements Disposable {
     for (const note of [...run.plan.dataset.notes, ...run.loader.notes, ...neverActive(run.plan)])
       run.say(`note: ${note}`);
     if (run.plan.settings.probe !== "exact" && run.progress.next === 0) run.say(sizeWords(run.learner.size()));
-    const prepared = run.progress.next === 0 ? preprocessingWords(run.plan.settings) : undefined;
-    if (prepared !== undefined) run.say(prepared);
+    if (run.progress.next === 0) this.sayPreprocessing();
     if (run.progress.next === 0 && !run.progress.updated)
       for (const follower of run.followers) follower.begin?.(run.learner.parameters());
     if (run.plan.settings.probe === "exact" && run.progress.next === 0)
