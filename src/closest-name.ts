@@ -24,7 +24,8 @@ export function closestName(name: string, known: Iterable<string>): string | und
   let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
   for (const candidate of known) {
     const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
-    if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
+    const areAlike = distance < Math.max(2, name.length, candidate.length); // some letter is the same
+    if (areAlike && distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }
   return best;
 }

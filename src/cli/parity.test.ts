@@ -47,7 +47,7 @@ test("a case that agrees has a line for each recorded state, and passes", async 
   expect(text).toMatch(/^Recorded from the papers' formulas, torch 1\.13/);
   expect(text).toMatch(/^sd \+ nu {2}sd +1 +(0|\d\.\de-1\d) /m);
   expect(text).toMatch(/^ +5 +(0|\d\.\de-1\d) /m);
-  expect(text).toContain("All 1 cases are within 1e-9.");
+  expect(text).toContain("The case is within 1e-9.");
   expect(process.exitCode).toBeUndefined();
 });
 
@@ -75,4 +75,12 @@ test("a missing file and a file that is not a parity file are errors that contai
   await expect(printed(noKey)).rejects.toThrow(DataError);
   await expect(printed(noKey)).rejects.toThrow('expected a parity file, with the metadata key "nudge-parity"');
   await expect(printed(VECTORS, "--case", "sd")).rejects.toThrow(UsageError);
+});
+
+test("the names of cases, which contain commas, are in quotation marks", async () => {
+  await expect(printed(VECTORS, "--case", "foo")).rejects.toThrow(
+    /unknown case "foo" \(known: .*"adrmx, same class", "/,
+  );
+  await expect(printed(VECTORS, "--case", "trm, serie")).rejects.toThrow('did you mean "trm, series"?');
+  await expect(printed(join(folder, "none"))).rejects.toThrow("none: could not be opened: there is no such file");
 });

@@ -1,6 +1,7 @@
 /** `nudge parity`: compares an algorithm of this project or of a plug-in with a parity file. */
 
 import { Command } from "commander";
+import { closestName } from "../closest-name.js";
 import type { CaseDifferences } from "../porting/replay.js";
 import { table } from "../report/evaluation-text.js";
 import type { Write } from "./model-options.js";
@@ -51,19 +52,24 @@ async function parity(files: readonly string[], flags: ParityFlags, write: Write
     await import("../porting/replay.js"),
   ];
   const { UsageError } = await import("../errors.js");
-  const { unknownName } = await import("../closest-name.js");
   const results: (CaseDifferences & { file: string; source: string })[] = [];
   for (const path of files) {
     const file = readParityFile(path);
     const known = Object.keys(file.cases);
     const unknown = flags.case?.find((name) => !known.includes(name));
-    if (unknown !== undefined) throw new UsageError(`${path}: ${unknownName("case", unknown, known)}`);
+    if (unknown !== undefined) throw new UsageError(`${path}: ${unknownCase(unknown, known)}`);
     for (const name of flags.case ?? known)
       results.push({ file: path, source: file.source, ...replayCase(file, name) });
   }
   const failed = results.filter((each) => !(largestOf(each) <= flags.tolerance));
   write(flags.json ? `${JSON.stringify(results, null, 2)}\n` : text(results, failed, flags.tolerance));
   if (failed.length > 0) process.exitCode = 1;
+}
+
+/** The error for an unknown case. Names are in quotation marks, because they can contain commas. */
+function unknownCase(name: string, known: readonly string[]): string {
+  const near = closestName(name, known);
+  return `unknown case "${name}"${near ? `: did you mean "${near}"?` : ""} (known: ${known.map((each) => `"${each}"`).join(", ")})`;
 }
 
 /** The values that are compared with the tolerance. */
@@ -91,7 +97,9 @@ function text(
   const sources = [...new Set(results.map(({ source }) => source))].join("; ");
   const verdict =
     failed.length === 0
-      ? `All ${results.length} cases are within ${tolerance}.`
+      ? results.length === 1
+        ? `The case is within ${tolerance}.`
+        : `All ${results.length} cases are within ${tolerance}.`
       : `${failed.length} of ${results.length} cases differ by more than ${tolerance}: ${failed.map(({ name }) => name).join(", ")}.`;
   return `Recorded from ${sources}.\n\n${table(head, rows)}\n\n${verdict}\n`;
 }

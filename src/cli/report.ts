@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import { Command } from "commander";
 import { DataError, UsageError } from "../errors.js";
+import { shellWord } from "../files/shell-words.js";
 import { referenceDataset } from "../records/domainbed-names.js";
 import type { Report, ReportFormat } from "../report/index.js";
 import { selectionNamed, selections } from "../selection/index.js";
@@ -134,7 +135,10 @@ async function report(dirs: readonly string[], flags: ReportFlags, write: Write)
   if (results.runs.length === 0) {
     const sweeps = results.sweeps ?? [];
     const notes = [...results.notes, ...sweeps.flatMap((sweep) => sweepWords(sweep, results.stored) ?? [])];
-    const next = sweeps.length > 0 ? [] : [`Train with: nudge train --out ${dirs[0]}`];
+    const next =
+      sweeps.length > 0
+        ? []
+        : [`Train with: nudge train --data shapes --test-domain outlined --steps 300 --out ${shellWord(dirs[0])}`];
     throw new DataError(
       `${dirs.join(", ")}: no runs to report on:\n${[...notes, ...next].map((line) => `  ${line}`).join("\n")}`,
     );

@@ -176,7 +176,15 @@ export function domainNamed(dataset: Dataset, name: string): Domain {
   const found = findDomain(dataset, name);
   if (found) return found;
   const names = dataset.domains.map((domain) => domain.name);
-  throw new UsageError(`dataset ${dataset.id}: ${unknownName("domain", name, names)}`);
+  throw new UsageError(`dataset ${dataset.id}: ${numberedDomain(names, name) ?? unknownName("domain", name, names)}`);
+}
+
+/** The error for a domain that was given by its number, as for DomainBed; undefined if there is no such number. */
+export function numberedDomain(names: readonly string[], name: string): string | undefined {
+  const found = /^\d+$/.test(name) ? names[Number(name)] : undefined;
+  if (found === undefined) return undefined;
+  const place = Number(name) === 0 ? "the first" : `number ${Number(name) + 1}`;
+  return `unknown domain "${name}". Domain ${name} in DomainBed's numbering is "${found}", ${place} of ${names.length}: use its name`;
 }
 
 /** Splits a comma-separated list of domain names. A name may contain commas ("Berlin, Mitte"). */

@@ -58,7 +58,9 @@ export async function foldersIn(path: string, mustExist = true): Promise<string[
       .sort(byCodePoint);
   } catch (cause) {
     if (!mustExist) return []; // also the result for a link to a file
-    throw new DataError(`looking for a dataset in ${showName(path)}: ${(cause as Error).message}`, { cause });
+    const { code, message } = cause as NodeJS.ErrnoException;
+    const why = code === "ENOENT" ? "there is no such folder" : code === "ENOTDIR" ? "this is not a folder" : message;
+    throw new DataError(`looking for a dataset in ${showName(path)}: ${why}`, { cause });
   }
 }
 

@@ -227,3 +227,9 @@ test("SVIRO and NICO++ are known by their domains and classes, and verified by n
   touch(places, "public_dg_0416/train", surroundings, Array.from({ length: 60 }, (_, i) => `thing ${i}`)); // biome-ignore format: short
   expect((await openDataset(places)).id).toBe("nico");
 });
+
+test("a root that does not exist is reported in a sentence", async () => {
+  await expect(openDataset("pacs", { root: "/no-such-folder" })).rejects.toThrow(
+    "looking for a dataset in /no-such-folder: there is no such folder",
+  );
+});

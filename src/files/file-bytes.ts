@@ -25,7 +25,10 @@ export class SourceFile {
     } catch (cause) {
       if (fd !== undefined) closeSync(fd);
       if (cause instanceof DataError) throw cause;
-      throw new DataError(`${path}: could not be opened: ${(cause as Error).message}`, { cause });
+      const { code, message } = cause as NodeJS.ErrnoException;
+      throw new DataError(`${path}: could not be opened: ${code === "ENOENT" ? "there is no such file" : message}`, {
+        cause,
+      });
     }
   }
 

@@ -4,7 +4,7 @@
  * regularizers' titles come after it.
  */
 
-import { unknownName } from "../closest-name.js";
+import { closestName } from "../closest-name.js";
 import { UsageError } from "../errors.js";
 import { regularizers as registry } from "./index.js";
 
@@ -37,7 +37,8 @@ export function parseMethodName(name: string, parts: MethodParts): MethodName {
   const whole = algorithms.find((each) => matchesName(each, name));
   if (whole) return { algorithm: whole.id, regularizers: [] }; // an algorithm's name may contain hyphens
   let words = name.split("-");
-  const averaging = prefix(words, [...(parts.averagings ?? SWAD)]);
+  const averages = [...(parts.averagings ?? SWAD)];
+  const averaging = prefix(words, averages);
   if (averaging) words = words.slice(averaging.words);
   const known = [...(parts.regularizers ?? Object.values(registry))];
   const regularizers: string[] = [];
@@ -48,16 +49,37 @@ export function parseMethodName(name: string, parts: MethodParts): MethodName {
   const rest = words.join("-");
   const plain = rest === "" && (averaging !== undefined || regularizers.length > 0);
   const algorithm = algorithms.find((each) => matchesName(each, plain ? "erm" : rest));
-  if (!algorithm)
-    throw new UsageError(
-      unknownName(
-        "algorithm",
-        rest,
-        algorithms.map(({ id }) => id),
-      ),
-    );
+  if (!algorithm) throw new UsageError(unknownPart(name, rest, { algorithms, penalties: known, averages }));
   const method = { algorithm: algorithm.id, regularizers };
   return averaging ? { averaging: averaging.id, ...method } : method;
+}
+
+/** The error for the part of a method's name that is left: a penalty after an algorithm, an average before it, or neither. */
+function unknownPart(
+  name: string,
+  rest: string,
+  { algorithms, penalties, averages }: Readonly<Record<"algorithms" | "penalties" | "averages", readonly Named[]>>,
+): string {
+  const words = rest.split("-");
+  const titles = (parts: readonly Named[]): string[] => parts.map(({ title }) => title);
+  for (let count = words.length - 1; count > 0; count--) {
+    const [start, end] = [words.slice(0, count).join("-"), words.slice(count).join("-")];
+    if (algorithms.some((each) => matchesName(each, start))) return unknownIn("penalty", end, name, titles(penalties));
+    if (algorithms.some((each) => matchesName(each, end))) return unknownIn("average", start, name, titles(averages));
+  }
+  const near = closestName(rest, [
+    ...algorithms.map(({ id }) => id),
+    ...titles([...algorithms, ...averages, ...penalties]),
+  ]);
+  const lists = Object.entries({ algorithms, penalties, averages }).map(
+    ([kind, parts]) => `${kind}: ${titles(parts).join(", ")}`,
+  );
+  return `unknown algorithm "${rest}"${near ? `: did you mean "${near}"?` : ""} (${lists.join("; ")})`;
+}
+
+function unknownIn(kind: string, part: string, name: string, known: readonly string[]): string {
+  const near = closestName(part, known);
+  return `unknown ${kind} "${part}" in "${name}"${near ? `: did you mean "${near}"?` : ""} (known: ${known.join(", ")})`;
 }
 
 /** Finds the averaging whose title or id matches the first words. Longer matches come first: `WiSE-FT-NU`. */

@@ -4,6 +4,7 @@
  */
 
 import type { Freeze } from "../backbones/depth.js";
+import { closestName } from "../closest-name.js";
 import type { Interpolation } from "../data/framing.js";
 import type { Normalization } from "../data/normalization.js";
 import { UsageError } from "../errors.js";
@@ -50,7 +51,12 @@ const headFirstKind: Kind<boolean | number> = {
   read(name, value) {
     if (value === "exact" || value === true || value === "true") return true;
     if (value === false || value === "false") return false;
-    return whole(1).read(name, value);
+    const updates = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+    if (typeof updates === "number" && !Number.isNaN(updates)) return whole(1).read(name, value);
+    const near = closestName(String(value), ["exact", "true", "false"]);
+    throw new UsageError(
+      `${name}: expected ${headFirstKind.accepts}; got "${value}"${near ? `. Did you mean "${near}"?` : ""}`,
+    );
   },
 };
 

@@ -163,6 +163,7 @@ test("a request that cannot be planned is refused with a clear error", async () 
   await expect(plan({ testDomains: ["filed"] })).rejects.toThrow(
     'test domain "filed": dataset shapes has filled, outlined',
   );
+  await expect(plan({ testDomains: ["1"] })).rejects.toThrow('Domain 1 in DomainBed\'s numbering is "outlined"');
   await expect(plan({ data: ["toy-2d"], pairs: true })).rejects.toThrow("holding out two needs at least three");
   await expect(plan({ algorithms: ["EMR"] })).rejects.toThrow('did you mean "erm"?');
   await expect(plan({ grid: { weigth: [1] }, algorithms: ["ERM-NU"] })).rejects.toThrow('unknown setting "weigth"');

@@ -9,7 +9,7 @@
 
 import { algorithms } from "../algorithms/index.js";
 import { followers } from "../averaging/index.js";
-import type { Dataset } from "../data/dataset.js";
+import { type Dataset, numberedDomain } from "../data/dataset.js";
 import { UsageError } from "../errors.js";
 import { fixedWord } from "../records/fixed-settings.js";
 import { regularizers } from "../regularizers/index.js";
@@ -215,7 +215,10 @@ function mergedMethods({ algorithms: names, regularizers: sets }: SweepPart, mem
 function domainSets({ testDomains, pairs }: SweepPart, { id, domains }: Dataset): string[][] {
   const names = domains.map(({ name }) => name);
   const known = (name: string): string => {
-    if (!names.includes(name)) throw new UsageError(`test domain "${name}": dataset ${id} has ${names.join(", ")}`);
+    if (!names.includes(name))
+      throw new UsageError(
+        `test domain "${name}": ${numberedDomain(names, name) ?? `dataset ${id} has ${names.join(", ")}`}`,
+      );
     return name;
   };
   // A name can contain the plus sign, as ColoredMNIST's "+90%" does.

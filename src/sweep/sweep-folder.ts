@@ -141,6 +141,10 @@ export function readSweepFile(place: string | StoredFiles): SweepFile {
     throw new UsageError(
       `${files.path}: this is a packed study. To resume the sweep, unpack it first: nudge unpack --help`,
     );
+  if (text === undefined && !existsSync(files.path))
+    throw new UsageError(
+      `there is no folder ${files.path}. Use a folder that nudge sweep plan created, or create one: nudge sweep plan --help`,
+    );
   if (text === undefined)
     throw new UsageError(
       `${files.path}: this folder has no sweep (no ${SWEEP_FILE}). Use a folder that nudge sweep plan created, or create one: nudge sweep plan --help`,

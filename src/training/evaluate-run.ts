@@ -3,6 +3,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { Follower } from "../averaging/index.js";
 import { REFERENCE_BATCH } from "../data/loader.js";
+import { countOf } from "../data/show-name.js";
 import type { SplitName } from "../data/split.js";
 import { EngineError } from "../errors.js";
 import type { ValidationLoss } from "../optim/index.js";
@@ -83,7 +84,7 @@ function isPatienceExhausted({ plan, progress: { best }, say }: Running, evaluat
   if (patience === undefined || best === null || isBetter(evaluated, best)) return false;
   const without = Math.round((evaluated.step - best.step) / evaluateEvery);
   if (without < patience) return false;
-  say(`stopped early: no better validation accuracy in ${without} evaluations since step ${best.step}`);
+  say(`stopped early: no better validation accuracy in ${countOf(without, "evaluation")} since step ${best.step}`);
   return true;
 }
 

@@ -168,6 +168,10 @@ test("a folder without runs and a missing folder are errors", async () => {
   expect(await main(["report", empty])).toBe(1);
   expect(printed.stderr).toContain("no runs to report on:\n");
   expect(printed.stderr).toContain("no runs in it");
+  const [, next] = /Train with: nudge (train .*)$/m.exec(printed.stderr)!;
+  const short = ["--steps", "2", "--quiet", "data.size=16", "data.perCell=6", "batchSize=4", "threads=1"];
+  expect(await main([...next.replace(" --steps 300", "").split(" "), ...short])).toBe(0);
+  expect(await main(["report", empty])).toBe(0);
   expect(await main(["report", join(empty, "absent")])).toBe(1);
   expect(printed.stderr).toContain("absent: no such folder. Expected a folder of runs, a run folder or a packed study");
 });

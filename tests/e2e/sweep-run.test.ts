@@ -141,8 +141,8 @@ test("a usage error says what is expected", async () => {
     [`run ${folder} --no-pretrained`, "--no-pretrained: this option belongs to the plan"],
     [`run ${folder} --root data`, "this folder has no sweep"],
     [`run ${folder} -o nothing`, "-o nothing: expected name=value"],
-    [`status ${join(folder, "none")}`, "this folder has no sweep"],
-    [`cancel ${join(folder, "none")}`, "this folder has no sweep"],
+    [`status ${join(folder, "none")}`, "there is no folder"],
+    [`cancel ${join(folder, "none")}`, "there is no folder"],
   ] as const) {
     printed.stderr = "";
     expect(await main(["sweep", ...words.split(" ")]), words).toBe(2);
