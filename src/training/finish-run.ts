@@ -3,7 +3,7 @@
  * pictures. If it is stopped in between, all of it is repeated.
  */
 
-import { readFileSync, rmSync } from "node:fs";
+import { readFileSync, renameSync, rmSync } from "node:fs";
 import { writeFigure } from "../drawing/write-figure.js";
 import { scope } from "../engine/scope.js";
 import { replaceFile } from "../files/replace-file.js";
@@ -28,8 +28,9 @@ export async function finishRun(
 ): Promise<void> {
   const { plan, folder, progress } = run;
   run.learner.checkPenalties();
-  await writeModels(run);
-  for (const path of folder.models()) {
+  const names = await writeModels(run);
+  for (const name of names) {
+    const path = folder.file(underWay(name));
     if (plan.settings.probe) addBody(path, plan);
     folder.checkOwner();
     const { device } = plan.settings;
@@ -41,6 +42,9 @@ export async function finishRun(
       pause: run.pause,
     });
   }
+  folder.checkOwner();
+  for (const name of names) renameSync(folder.file(underWay(name)), folder.file(name));
+  syncFolder(folder.path);
   const lost = reportLost(run);
   for (const { name, svg } of runFigures(readRecords(folder.records).records, plan.settings))
     await writeFigure(svg, folder.file("figures", name));
@@ -67,22 +71,36 @@ function refit({ plan, folder, samples }: Running): void {
   });
 }
 
-/** Writes the model for use: the average if there is one, otherwise the best by training-domain validation. */
-async function writeModels(run: Running): Promise<void> {
+/** The name of a model file until it is complete, so that a run that was killed has no model which cannot be used. A resumed run removes such files. */
+const underWay = (name: string): string => `.${name}.tmp`;
+
+/**
+ * Writes the model for use, under a name of its own: the average if there is one, otherwise the best by training-domain
+ * validation. Returns the names of all model files.
+ */
+async function writeModels(run: Running): Promise<string[]> {
   const { plan, folder, learner, followers, progress } = run;
   const step = progress.next - 1;
   if (followers.length === 0) {
     const best = readFileSync(folder.bestCheckpoint);
-    replaceFile(folder.file("model.safetensors"), (write) => write(best));
+    replaceFile(folder.file(underWay("model.safetensors")), (write) => write(best));
+    return ["model.safetensors"];
   }
+  const names = followers.map(({ id }, i) => (i === 0 ? "model.safetensors" : `model-${id}.safetensors`));
   for (const [i, follower] of followers.entries()) {
-    const name = i === 0 ? "model.safetensors" : `model-${follower.id}.safetensors`;
     await withAverage(run, follower, () => {
       folder.checkOwner();
-      writeModel(folder.file(name), { plan, learner, sample: run.probe.sample(), model: follower.id, step });
+      writeModel(folder.file(underWay(names[i])), {
+        plan,
+        learner,
+        sample: run.probe.sample(),
+        model: follower.id,
+        step,
+      });
     });
     run.say(averageWords(follower.id, follower.summary()));
   }
+  return names;
 }
 
 /** Returns the pictures that could not be read. It prints a summary and writes all of them to the log. */

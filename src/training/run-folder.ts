@@ -89,13 +89,6 @@ export class RunFolder implements Disposable {
     return existsSync(this.file(DONE_FILE));
   }
 
-  /** Returns the existing model files: the one for use, and those of other averages. */
-  models(): string[] {
-    return readdirSync(this.path)
-      .filter((name) => /^model(-.+)?\.safetensors$/.test(name))
-      .map((name) => this.file(name));
-  }
-
   /** Whether the run has started, so that its owner resumes it. */
   get isBegun(): boolean {
     return existsSync(this.settings);

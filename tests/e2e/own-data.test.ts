@@ -249,6 +249,23 @@ test("a stopped probe resumes to the same bytes, and has its network under each 
   expect(features).toHaveLength(2 * 8);
 });
 
+test("wherever a probe is stopped, its model file is complete or absent", async () => {
+  const request = { data: pictures.root, probe: "exact", backbone: "toy-cnn", pretrained: false, threads: 1 };
+  const plan = await resolve({ ...request, testDomains: [] });
+  let absent = 0;
+  for (let stopAfter = 1, done = false; !done; stopAfter++) {
+    using run = await RunFolder.own(join(folder, `part-${stopAfter}`));
+    let asked = 0;
+    ({ done } = await train({ plan, folder: run, shouldStop: () => ++asked >= stopAfter }));
+    if (!existsSync(run.file("model.safetensors"))) absent++;
+    else {
+      using model = await loadModel(run.path);
+      expect(model.about.calibration, `stopped at ${stopAfter}`).not.toBeNull();
+    }
+  }
+  expect(absent).toBeGreaterThan(2);
+});
+
 test("a folder of classes without domains is trained on, and the report says what is unknown", async () => {
   const data = join(folder, "classes");
   await writePictures(data, { cat: 6, dog: 6 });
