@@ -6,7 +6,7 @@ import { UsageError } from "../errors.js";
 import { isOwnDataset } from "../records/own-pictures.js";
 import { runName, type TrainSettings } from "../settings/settings.js";
 
-/** The link to the run that was trained last. */
+/** The link to the run that was trained last, and not to the runs that only measure its accuracy. */
 export const LATEST = "latest";
 
 const word = (text: string): string => text.replace(/[^\w.+-]+/g, "_").replace(/^[.-]+/, "_");

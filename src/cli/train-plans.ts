@@ -26,7 +26,7 @@ import type { Reporter } from "../training/reporter.js";
 import { RunFolder } from "../training/run-folder.js";
 import { openFeatures } from "../training/samples.js";
 import { RESUMABLE } from "./failure.js";
-import { nameRun, runPath, shortPath } from "./run-path.js";
+import { LATEST, linkRun, nameRun, runPath, shortPath } from "./run-path.js";
 import type { StopSignals } from "./stop-signals.js";
 import { compared, comparedText } from "./train-against.js";
 import { type RunOutcome, trainRun } from "./train-run.js";
@@ -73,8 +73,10 @@ export async function trainPlans(plans: TrainPlans, options: TrainPlansOptions):
     if (heldOut.length > 0)
       reporter.line(`run ${i + 1} of ${heldOut.length + 1}: ${i === 0 ? "all domains" : `without ${held.join(", ")}`}`);
     const resumeWith = heldOut.length > 0 ? "the same command" : undefined;
-    const ended = await trainRun(plan, { path: pathOf(plan), reporter, stop, goOn, resumeWith });
+    const isLatest = heldOut.length === 0;
+    const ended = await trainRun(plan, { path: pathOf(plan), reporter, stop, goOn, isLatest, resumeWith });
     if (i === 0) outcome = ended;
+    if (i === 0 && ended.done) linkRun(path, LATEST); // before the others, which only measure
     if (!ended.done) {
       process.exitCode = RESUMABLE;
       if (json) printJson(path, main, stopped(outcome));

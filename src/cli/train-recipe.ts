@@ -48,7 +48,7 @@ import { compareProgress } from "./compare-progress.js";
 import { RESUMABLE } from "./failure.js";
 import { judgeCandidates, readCandidates } from "./recipe-candidates.js";
 import { measuredLength } from "./recipe-length.js";
-import { nameRun, runPath, shortPath } from "./run-path.js";
+import { LATEST, linkRun, nameRun, runPath, shortPath } from "./run-path.js";
 import type { StopSignals } from "./stop-signals.js";
 import { compared, comparedText } from "./train-against.js";
 import { trainRun } from "./train-run.js";
@@ -121,6 +121,7 @@ class RecipeRun {
     this.sayEvidence(evidence);
     const probe = await plan({ ...requests.probe, probeC: evidence.choice.c });
     await this.train(probe, `exact probe on ${this.trainedDomains}`);
+    linkRun(this.pathOf(probe), LATEST);
     reporter.line(`a model is ready: ${this.pathOf(probe)}`);
     const finetune = { ...requests.finetune, probeC: evidence.choice.c };
     const length =

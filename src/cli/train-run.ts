@@ -16,6 +16,8 @@ export interface RunOptions {
   readonly stop: StopSignals;
   /** Whether an interrupted run in this folder is resumed. Otherwise that is an error. */
   readonly goOn: boolean;
+  /** Whether `latest` points to the run from its start, so that it can be resumed by this name. Otherwise the caller links it once it has a model. */
+  readonly isLatest?: boolean;
   /** How to resume the run after a stop, as text, if not with --resume. */
   readonly resumeWith?: string;
   /** What is done with the model before the run counts as finished. The default is assessment and report. */
@@ -30,7 +32,7 @@ export async function trainRun(requested: Plan, options: RunOptions): Promise<Ru
   const { path, reporter, stop, goOn, resumeWith } = options;
   const { plan, folder: owned, was } = await startRun(requested, path);
   using folder = owned;
-  linkRun(path, LATEST); // from the start, so that a stopped run can be found
+  if (options.isLatest) linkRun(path, LATEST);
   if (was === "done") return { done: true, already: true };
   if (was === "begun" && !goOn)
     throw new UsageError(
@@ -41,14 +43,12 @@ export async function trainRun(requested: Plan, options: RunOptions): Promise<Ru
   const shouldStop = (): boolean => stop.asked;
   const training = train({ plan, folder, reporter, shouldStop, resumeWith, version: version(), beforeDone });
   return await training.catch((error: unknown) => {
-    throw isDiskFull(error) ? goOnOnceThereIsSpace(error, path) : error;
+    throw isDiskFull(error) ? goOnOnceThereIsSpace(error, resumeWith ?? `nudge train --resume ${path}`) : error;
   });
 }
 
 const isDiskFull = (error: unknown): error is DataError =>
   error instanceof DataError && ["ENOSPC", "EDQUOT"].includes((error.cause as NodeJS.ErrnoException)?.code ?? "");
 
-const goOnOnceThereIsSpace = (error: DataError, run: string): DataError =>
-  new DataError(`${error.message}. Free some disk space, then resume with: nudge train --resume ${run}`, {
-    cause: error,
-  });
+const goOnOnceThereIsSpace = (error: DataError, command: string): DataError =>
+  new DataError(`${error.message}. Free some disk space, then resume with: ${command}`, { cause: error });

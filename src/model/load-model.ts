@@ -1,13 +1,15 @@
 /** Opens model files. They can come from anyone, so they are parsed and checked, and never executed. */
 
-import { existsSync, readdirSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, realpathSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { usesChannelsLast } from "../backbones/layout.js";
 import { openSafetensors } from "../engine/safetensors.js";
 import { keep, scope } from "../engine/scope.js";
 import { readWeights } from "../engine/weights.js";
 import { DataError, UsageError } from "../errors.js";
 import type { Place } from "../nn/index.js";
+import { isOwnDataset } from "../records/own-pictures.js";
+import { readSettings, SETTINGS_FILE } from "../records/run.js";
 import type { ModelAbout } from "./about.js";
 import { type DistanceStatistics, readDistance } from "./domain-distance.js";
 import { Model } from "./model.js";
@@ -32,9 +34,26 @@ export function modelFile(path: string): string {
   const run = ["latest", ...runs].find((name) => runs.includes(name) && !name.includes("-without-")) ?? runs[0]; // preferably one without a held-out domain
   throw new DataError(
     run === undefined
-      ? `model ${path}: the folder has no model.safetensors; has the run finished?`
+      ? `model ${path}: the folder has no model.safetensors; ${withoutModel(path)}`
       : `model ${path}: this is a folder of runs; choose one of them, such as ${join(path, run)}`,
   );
+}
+
+/** What to do with a folder that has no model: resume its run, or use another run next to it. */
+function withoutModel(path: string): string {
+  const settings = join(path, SETTINGS_FILE);
+  if (!existsSync(settings)) return "expected a model file or the folder of a run";
+  const runs = dirname(realpathSync(path));
+  const writtenAt = (name: string): number =>
+    statSync(join(runs, name, "model.safetensors"), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const [ready] = readdirSync(runs, { withFileTypes: true })
+    .filter((each) => each.isDirectory() && !each.name.includes("-without-") && writtenAt(each.name) > 0)
+    .sort((a, b) => writtenAt(b.name) - writtenAt(a.name));
+  const resume = isOwnDataset(readSettings(settings).dataset)
+    ? "run the command that started it again"
+    : `use nudge train --resume ${path}`;
+  const other = ready ? `, or choose a run that has a model, such as ${join(path, "..", ready.name)}` : "";
+  return `the run has not finished: to resume it, ${resume}${other}`;
 }
 
 /** The metadata of a model file, read without loading the engine. */

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { main } from "../../src/cli/main.js";
+import { makePictureFolder } from "../support/made-pictures.js";
 import { catchPrinted } from "../support/printed.js";
 import { writePacsSweep } from "../support/report-runs.js";
 import { mountSmallDisk } from "../support/small-disk.js";
@@ -61,6 +62,23 @@ test.skipIf(!disk).each(ROOMS)(
     expect(determined(runIn(out))).toEqual(determined(runIn(calm)));
     for (const name of determined(runIn(out)))
       expect(readFileSync(join(runIn(out), name)).equals(readFileSync(join(runIn(calm), name))), name).toBe(true);
+    rmSync(out, { recursive: true });
+  },
+);
+
+test.skipIf(!disk)(
+  "of several runs, all are resumed by the same command, which the error names (needs root)",
+  async () => {
+    const { root } = await makePictureFolder(join(plenty, "pictures"), { perCell: 5, domains: ["shop", "street"] });
+    const out = join(disk!.folder, "several");
+    const method = "--backbone toy-cnn --no-pretrained --steps 2 --batch-size 2 --threads 1 --quiet cache=false".split(
+      " ",
+    );
+    const command = ["train", "--data", root, ...method, "--out", out];
+    disk!.leave(6 * 4096);
+    expect(await main(command)).toBe(1);
+    expect(printed.stderr).toContain("Free some disk space, then resume with: the same command\n");
+    disk!.makeRoom();
     rmSync(out, { recursive: true });
   },
 );

@@ -1,14 +1,27 @@
 /** `nudge train --data DIR`, the default: the exact probe, fine-tuned networks, the choice, and what is said of it. */
 
-import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { backbones } from "../../src/backbones/index.js";
 import { main } from "../../src/cli/main.js";
+import { trainRecipe } from "../../src/cli/train-recipe.js";
 import { Random } from "../../src/engine/random.js";
 import { scope } from "../../src/engine/scope.js";
 import { writeWeights } from "../../src/engine/weights.js";
+import { quietReporter, type Reporter } from "../../src/training/reporter.js";
 import { scene } from "../support/scenes.js";
 
 const folder = mkdtempSync(join(tmpdir(), "nudge-recipe-"));
@@ -169,4 +182,34 @@ test("a picture that cannot be read is reported on the terminal, each time", asy
     const { stderr } = await nudge(...command);
     expect(stderr.match(/^note: skipped: 1 picture that cannot be read \(picture .*broken\.png: /gm)).toHaveLength(1);
   }
+}, 60_000);
+
+test("stopped during fine-tuning, the ready model is the latest, and an unfinished run says how to continue", async () => {
+  const out = join(folder, "stopped");
+  let asked = false;
+  const reporter: Reporter = {
+    ...quietReporter,
+    line: (text) => {
+      asked = asked || (text.startsWith("run folder: ") && text.includes("-without-"));
+    },
+  };
+  const stop = {
+    get asked() {
+      return asked;
+    },
+    [Symbol.dispose]() {},
+  };
+  const request = { data: root, threads: 1, size: 64, evaluationSize: 64, steps: 2, batchSize: 2 };
+  await trainRecipe(request, { recipe: "auto", device: "cpu", out, reporter, stop });
+  process.exitCode = undefined; // that of a run that can be resumed
+  const names = readdirSync(out).filter((name) => name !== "latest");
+  const unfinished = names.find((name) => !existsSync(join(out, name, "done")))!;
+  const ready = names.find((name) => name.includes("-exact-probe-"))!;
+  expect(unfinished).toContain("-without-");
+  expect(readlinkSync(join(out, "latest"))).toBe(ready);
+  const { code, stderr } = await exit("predict", join(out, unfinished), join(root, "yard/mug/0.png"));
+  expect(code).toBe(1);
+  expect(stderr).toContain(
+    `has no model.safetensors; the run has not finished: to resume it, run the command that started it again, or choose a run that has a model, such as ${join(out, ready)}\n`,
+  );
 }, 60_000);
