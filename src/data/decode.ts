@@ -53,6 +53,8 @@ export interface DecodeOptions {
   filter?: Interpolation;
   /** Turn a picture as its EXIF data asks, as a person sees it. */
   upright?: boolean;
+  /** Report damaged data of a JPEG file. By default they are decoded as in PIL, without a report. */
+  reportDamage?: boolean;
 }
 
 /** Reads and decodes a picture file. Throws a `DataError` with its path. */
@@ -126,7 +128,7 @@ function nativeOptions({ shortSide = defaultShortSide, filter, upright = false }
 async function decodeOther(
   bytes: Uint8Array,
   path: string,
-  { shortSide = defaultShortSide, filter, upright = false }: DecodeOptions,
+  { shortSide = defaultShortSide, filter, upright = false, reportDamage = false }: DecodeOptions,
 ): Promise<DecodedPicture> {
   const scaling = { shortSide, filter };
   try {
@@ -143,7 +145,7 @@ async function decodeOther(
       );
     if (header.format === "BMP") return await scaleDown(readBmp(bytes), scaling);
     if (header.format === "PPM" || header.format === "PGM") return await scaleDown(readPnm(bytes), scaling);
-    return await decodeBySharp(bytes, header, { ...scaling, upright });
+    return await decodeBySharp(bytes, header, { ...scaling, upright, reportDamage });
   } catch (cause) {
     const why = (cause as Error).message.split("\n")[0];
     throw new DataError(`picture ${showName(path)}: could not be decoded: ${why}`, { cause });
@@ -166,10 +168,18 @@ type Decoded = Omit<DecodedPicture, "truncated">;
 async function decodeBySharp(
   bytes: Uint8Array,
   header: PictureHeader,
-  options: Scaling & { upright: boolean },
+  { reportDamage, ...options }: Scaling & { upright: boolean; reportDamage: boolean },
 ): Promise<DecodedPicture> {
+  const { truncated } = header;
+  let found: { damage?: string } = {};
+  if (reportDamage && header.format === "JPEG")
+    try {
+      return { ...(await decodeOnce(bytes, header, options, "warning")), truncated };
+    } catch (warning) {
+      found = { damage: (warning as Error).message.split("\n")[0].replace(/^VipsJpeg: /, "") };
+    }
   try {
-    return { ...(await decodeOnce(bytes, header, options, "truncated")), truncated: header.truncated };
+    return { ...(await decodeOnce(bytes, header, options, "truncated")), truncated, ...found };
   } catch {
     return { ...(await decodeOnce(bytes, header, options, "none")), truncated: true };
   }
@@ -179,7 +189,7 @@ async function decodeOnce(
   bytes: Uint8Array,
   header: PictureHeader,
   { upright, ...scaling }: Scaling & { upright: boolean },
-  failOn: "truncated" | "none",
+  failOn: "warning" | "truncated" | "none",
 ): Promise<Decoded> {
   // PIL applies the orientation of a TIFF when it is loaded, and no other.
   const autoOrient = upright || header.format === "TIFF";

@@ -7,6 +7,8 @@ export interface DecodedPicture {
   readonly pixels: Uint8Array;
   /** Whether the file is truncated. The missing part is gray or black, as in other decoders. */
   readonly truncated: boolean;
+  /** The damage that the decoder noticed, if it was asked to report it. The picture is what could be decoded. */
+  readonly damage?: string;
 }
 
 /** The maximum number of pixels, as in PIL. A larger file is treated as an attempt to exhaust the memory. */

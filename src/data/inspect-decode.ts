@@ -4,15 +4,16 @@ import { decodeFile, decodersAtOnce } from "./decode.js";
 /** A picture that was not decoded correctly: its index in the list, and why. */
 export interface BadPicture {
   readonly index: number;
-  readonly kind: "broken" | "truncated";
+  readonly kind: "broken" | "truncated" | "damaged";
   readonly what: string;
 }
 
 /** Decodes one picture; undefined if there is no problem. */
 async function faultOf(path: string): Promise<Omit<BadPicture, "index"> | undefined> {
   try {
-    const { truncated } = await decodeFile(path, { shortSide: null });
-    return truncated ? { kind: "truncated", what: "is truncated: only a part can be decoded" } : undefined;
+    const { truncated, damage } = await decodeFile(path, { shortSide: null, reportDamage: true });
+    if (truncated) return { kind: "truncated", what: "is truncated: only a part can be decoded" };
+    return damage === undefined ? undefined : { kind: "damaged", what: `a part of the picture is wrong (${damage})` };
   } catch (error) {
     const { message } = (error as Error).cause instanceof Error ? ((error as Error).cause as Error) : (error as Error);
     return { kind: "broken", what: `cannot be decoded (${message.split("\n")[0]})` };

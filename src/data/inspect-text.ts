@@ -125,6 +125,10 @@ function duplicateLines({ duplicates, nearDuplicates }: Inspection): string[] {
 const headings: Readonly<Record<FileProblem["kind"], readonly [one: string, many: string]>> = {
   unusable: ["file cannot be used", "files cannot be used"],
   truncated: ["file looks truncated", "files look truncated"],
+  damaged: [
+    "file has damaged data, of which training uses what can be decoded",
+    "files have damaged data, of which training uses what can be decoded",
+  ],
   broken: ["file cannot be decoded", "files cannot be decoded"],
   misnamed: [
     "file has another format than its extension (the content counts)",

@@ -1,7 +1,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import sharp from "sharp";
 import { expect, test } from "vitest";
 import { pictureBytes, temporaryFolder, writeFile, writePictures } from "../../tests/support/picture-folder.js";
+import { decodeFile } from "./decode.js";
 import { type Inspection, inspectDataset } from "./inspect.js";
 import { inspectionHtml } from "./inspect-html.js";
 import { inspectionText } from "./inspect-text.js";
@@ -75,6 +77,31 @@ test("pictures that only look whole are found by decoding them", async () => {
   const deep = await inspectDataset(dataset, { deep: true });
   expect(deep.decoded).toBe(4);
   expect(deep.problems).toMatchObject([{ file: "b/x/damaged.png", kind: expect.stringMatching(/broken|truncated/) }]);
+});
+
+test("a JPEG with damaged data is used as PIL does, and reported by decoding it", async () => {
+  const root = temporaryFolder();
+  await writePictures(root, { "a/x": 2, "b/x": 1 });
+  for (const progressive of [false, true]) {
+    const pixels = Buffer.from(Uint8Array.from({ length: 120 * 90 * 3 }, (_, i) => (i * 7919) >> 5));
+    const whole = await sharp(pixels, { raw: { width: 120, height: 90, channels: 3 } })
+      .jpeg({ progressive })
+      .toBuffer();
+    writeFile(root, `b/x/whole-${progressive}.jpg`, whole);
+    const damaged = Buffer.from(whole);
+    damaged.fill(0, Math.floor(whole.length * 0.4), Math.floor(whole.length * 0.9)); // the scan runs on and ends early
+    writeFile(root, `b/x/damaged-${progressive}.jpg`, damaged);
+  }
+  const dataset = await openDataset(root);
+  expect((await inspectDataset(dataset)).problems).toEqual([]);
+  const { problems, ...deep } = await inspectDataset(dataset, { deep: true });
+  const what = expect.stringMatching(/^a part of the picture is wrong \(Corrupt JPEG data: .*\)$/);
+  expect(problems).toEqual([
+    { kind: "damaged", file: "b/x/damaged-false.jpg", what },
+    { kind: "damaged", file: "b/x/damaged-true.jpg", what },
+  ]);
+  expect(inspectionText({ ...deep, problems })).toContain("2 files have damaged data");
+  expect(await decodeFile(join(root, "b/x/damaged-true.jpg"))).toMatchObject({ truncated: false, width: 120 });
 });
 
 test("files that differ only in the middle are not duplicates", async () => {

@@ -36,7 +36,7 @@ export interface PictureSummary {
 
 /** A file with a problem. */
 export interface FileProblem {
-  readonly kind: Problem["kind"] | "broken";
+  readonly kind: Problem["kind"] | "broken" | "damaged";
   readonly file: string;
   readonly what: string;
 }
