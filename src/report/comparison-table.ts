@@ -22,10 +22,13 @@ export function comparisonTables(comparisons: readonly PairedComparison[], teste
   return [tableOfAll(comparisons), ...(late ? [tableOfAll(comparisons, "late")] : [])];
 }
 
-/** What the second half of training means. */
-export const LATE =
-  "Second half of training: the mean over its evaluations instead of the selected step, without model selection. On a held-out domain " +
-  "the accuracy varies by points from step to step, so this number is more stable.";
+/** What the second half of training means. In a search, validation chose the hyperparameters. */
+export const lateText = (searched: boolean): string =>
+  "Second half of training: the mean over its evaluations instead of the selected step, " +
+  (searched
+    ? "so the step is not selected; the hyperparameters of searched methods were chosen by validation. "
+    : "without model selection. ") +
+  "On a held-out domain the accuracy varies by points from step to step, so this number is more stable.";
 
 /** How to read differences between single trials, for readers who may not know what a trial is. */
 const ONE_TRIAL =
@@ -54,8 +57,8 @@ function tableOfOne(comparison: PairedComparison): TextTable {
   };
 }
 
-const lateWords = ({ late, own }: PairedComparison): string[] =>
-  late.length > 0 ? [own ? `${LATE} ${LATE_OWN}` : LATE] : [];
+const lateWords = ({ late, own, searched = false }: PairedComparison): string[] =>
+  late.length > 0 ? [`${lateText(searched)}${own ? ` ${LATE_OWN}` : ""}`] : [];
 
 /** The same without the column of intervals, which single trials cannot have. */
 function tableOfOneTrial(comparison: PairedComparison): TextTable {
@@ -95,7 +98,7 @@ function tableOfAll(comparisons: readonly PairedComparison[], part: "rows" | "la
     title: part === "late" ? `${all}: second half of training` : all,
     words: [
       intervalWords,
-      ...(part === "late" ? [LATE] : []),
+      ...(part === "late" ? [lateText(comparisons.some(({ searched }) => searched))] : []),
       `${VERDICTS} By held-out domain: \`--compare\` with two of the names.`,
     ],
     head: [

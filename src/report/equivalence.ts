@@ -1,6 +1,6 @@
 /**
  * Tests whether one method is superior to another, and whether they are equivalent within a margin, on the paired
- * differences: late in training, without model selection, and at the selected steps. An interval that includes zero does
+ * differences: late in training, without selection of a step, and at the selected steps. An interval that includes zero does
  * not show that two methods are equal; a 90 % interval inside the margin shows, with two one-sided tests at the 5 %
  * level, that they differ by less than the margin.
  */
@@ -13,7 +13,8 @@ import {
   pEquivalent,
   SIGNIFICANT,
 } from "../selection/trial-statistics.js";
-import { areMany, intervalText, LATE, nameIn, otherOfAll, pText, signed } from "./comparison-table.js";
+import { areMany, intervalText, lateText, nameIn, otherOfAll, pText, signed } from "./comparison-table.js";
+import { FEWEST_LATE } from "./late-training.js";
 import { intervalWords, type PairedComparison, type PairedDifference } from "./paired.js";
 import type { TextTable } from "./text-table.js";
 
@@ -44,8 +45,10 @@ export interface Equivalences {
   /** A fraction. */
   readonly margin: number;
   readonly rows: readonly TestedEquivalence[];
-  /** On excluded trials, if there are too many comparisons for a table each. */
+  /** On comparisons without the second half of training; on excluded trials, if there are too many comparisons for a table each. */
   readonly notes: readonly string[];
+  /** Whether a compared method was searched. */
+  readonly searched?: boolean;
 }
 
 /** Tests each comparison over several domains; the margin is a fraction. */
@@ -68,7 +71,29 @@ export function testEquivalence(comparisons: readonly PairedComparison[], margin
     });
   };
   const notes = areMany(comparisons) ? [...new Set(comparisons.flatMap((each) => each.notes))] : [];
-  return { margin, rows: [...of("late", "second half of training"), ...of("rows", "chosen steps")], notes };
+  return {
+    margin,
+    rows: [...of("late", "second half of training"), ...of("rows", "chosen steps")],
+    notes: [...lateNotes(comparisons), ...notes],
+    ...(comparisons.some(({ searched }) => searched) && { searched: true }),
+  };
+}
+
+/** Why comparisons are not in the table of the second half of training, or not on every dataset. */
+function lateNotes(comparisons: readonly PairedComparison[]): string[] {
+  const other = otherOfAll(comparisons);
+  const reasons = {
+    evaluations: `some runs have fewer than ${FEWEST_LATE} evaluations in it; a smaller evaluateEvery gives more`,
+    "trained weights": "it exists only for the weights of single runs, not for averages, soups and ensembles",
+  };
+  return Object.entries(reasons).flatMap(([lack, reason]) => {
+    const without = comparisons.filter(({ lateLacks }) => lateLacks === lack);
+    if (without.length === 0) return [];
+    const some = without.some(({ late }) => late.length > 0) ? " on every dataset" : "";
+    const names =
+      without.length === comparisons.length ? "" : ` for ${without.map((each) => nameIn(each, other)).join(", ")}`;
+    return [`Second half of training: there is no test${names}${some}, because ${reason}`];
+  });
 }
 
 /** The verdict by p-values of superiority and equivalence, which are corrected if there are many. */
@@ -81,22 +106,26 @@ export function verdictOf(mean: number, different: number | null, equivalent: nu
 }
 
 /** The tests as tables of texts, one for each outcome. */
-export function equivalenceTables({ margin, rows, notes }: Equivalences): TextTable[] {
+export function equivalenceTables({ margin, rows, notes, searched = false }: Equivalences): TextTable[] {
   const tables = (["second half of training", "chosen steps"] as const).flatMap((outcome) => {
     const own = rows.filter((row) => row.outcome === outcome);
-    return own.length > 0 ? [tableOf(outcome, margin, own)] : [];
+    return own.length > 0 ? [tableOf(outcome, own, { margin, searched })] : [];
   });
   return tables.map((table, i) => (i === tables.length - 1 ? { ...table, notes } : table));
 }
 
-function tableOf(outcome: TestedEquivalence["outcome"], margin: number, rows: readonly TestedEquivalence[]): TextTable {
+function tableOf(
+  outcome: TestedEquivalence["outcome"],
+  rows: readonly TestedEquivalence[],
+  { margin, searched }: { margin: number; searched: boolean },
+): TextTable {
   const points = `±${Number((100 * margin).toPrecision(6))}`;
   const other = otherOfAll(rows);
   return {
     title: `Superiority, and equivalence within ${points} points: ${outcome}`,
     words: [
       intervalWords,
-      ...(outcome === "second half of training" ? [LATE] : []),
+      ...(outcome === "second half of training" ? [lateText(searched)] : []),
       "superior or inferior: the difference is not zero, by a two-sided t test at the 5 % level (95 % interval and p ≠ 0). " +
         `equivalent: it is less than ${points} points, by two one-sided tests at the 5 % level (90 % interval and p ${points}). ` +
         "Verdicts are by p-values after Holm's correction for the rows of this table. undecided: there are too few trials to show either.",

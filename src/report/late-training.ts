@@ -1,7 +1,7 @@
 /**
  * Runs over the second half of their training. On a held-out domain, evaluations differ from one to the next by points,
  * so the accuracy at a selected step is partly chance. The mean over many evaluations is more stable and involves no
- * selection.
+ * selection of a step. In a search, the hyperparameters are still selected by validation.
  */
 
 import { CURRENT } from "../records/index.js";
@@ -9,10 +9,10 @@ import type { GroupResult } from "../selection/index.js";
 import { mean } from "../selection/mean.js";
 import { datasetTitle } from "../settings/names.js";
 import type { Outcome, ReportedMethod } from "./outcome.js";
-import { type Measure, type PairedDifference, type PairedSummary, pairedComparison } from "./paired.js";
+import { type Measure, type PairedComparison, type PairedSummary, pairedComparison } from "./paired.js";
 
 /** The minimum number of evaluations for a mean that is more stable than a selected one. */
-const FEWEST = 4;
+export const FEWEST_LATE = 4;
 
 /** Means over held-out domains, trials, and evaluations from half of the last step on. */
 export interface LateTraining {
@@ -28,18 +28,24 @@ export interface LateTraining {
  * The difference of two methods late in training, on each dataset whose runs were all evaluated often enough, and over
  * these.
  */
-export function lateDifferences(outcome: Outcome, pair: readonly [ReportedMethod, ReportedMethod]): PairedDifference[] {
-  if (pair.some(({ method }) => method.model !== CURRENT)) return [];
+export function lateDifferences(
+  outcome: Outcome,
+  pair: readonly [ReportedMethod, ReportedMethod],
+): Pick<PairedComparison, "late" | "lateLacks"> {
+  if (pair.some(({ method }) => method.model !== CURRENT)) return { late: [], lateLacks: "trained weights" };
   const isOften = (dataset: string): boolean =>
     pair.flatMap(({ key }) => outcome.resultsOf(key, dataset)).every(({ choice: { run } }) => isLateKnown(run));
   const datasets = outcome.datasets.filter(isOften);
+  const isPaired = (dataset: string): boolean => pair.every(({ key }) => outcome.resultsOf(key, dataset).length > 0);
+  const lacks = outcome.datasets.some((dataset) => !isOften(dataset) && isPaired(dataset));
   const found = pairedComparison(outcome, pair, { measure: lateAccuracy, datasets });
-  return (found?.rows ?? [])
+  const late = (found?.rows ?? [])
     .filter(({ domain }) => domain === null)
     .map((row) => ({
       ...row,
       title: `${row.dataset === null ? row.title : datasetTitle(row.dataset)}, second half of training`,
     }));
+  return { late, ...(lacks && { lateLacks: "evaluations" }) };
 }
 
 /** The late training of a method's runs, with the difference to another method. */
@@ -71,7 +77,7 @@ function lateEvaluations(run: Evaluated): Evaluated["evaluations"] {
 }
 
 /** Whether a run was evaluated often enough late in training. */
-export const isLateKnown = (run: Evaluated): boolean => lateEvaluations(run).length >= FEWEST;
+export const isLateKnown = (run: Evaluated): boolean => lateEvaluations(run).length >= FEWEST_LATE;
 
 /** The mean accuracy of a run on its held-out domain from half of the last step on. */
 export const lateAccuracy: Measure = ({ choice: { run }, testDomain }) =>

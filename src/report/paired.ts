@@ -33,10 +33,14 @@ export interface PairedComparison {
   readonly second: string;
   readonly rows: readonly PairedDifference[];
   /**
-   * Over several domains, in the second half of training, without selection (late-training.ts); for trained weights,
-   * not averages.
+   * Over several domains, in the second half of training, without selection of a step (late-training.ts); for trained
+   * weights, not averages.
    */
   readonly late: readonly PairedDifference[];
+  /** Why there is none on some dataset: an average or a combination is compared, or there are too few evaluations. */
+  readonly lateLacks?: "trained weights" | "evaluations";
+  /** Whether a compared method was searched, so that validation chose its hyperparameters. */
+  readonly searched?: boolean;
   readonly notes: readonly string[];
   /** Whether this pair was requested; if not, it is a method with a penalty and the same method without it. */
   readonly asked: boolean;
@@ -113,8 +117,13 @@ export function pairedComparison(
   const own = rows.every(({ dataset }) => dataset === null || outcome.isOwnData(dataset));
   const [first, second] = pair.map(({ title }) => title);
   notes.push(...equalWords({ first, second }, rows));
-  return { first, second, rows, notes, own };
+  const searched = pair.some(({ key }) => datasets.some((dataset) => isSearched(outcome, key, dataset)));
+  return { first, second, rows, notes, own, ...(searched && { searched }) };
 }
+
+/** Whether the runs of a method on a dataset have several draws of hyperparameters. */
+export const isSearched = (outcome: Outcome, method: string, dataset: string): boolean =>
+  new Set(outcome.runsOf(method, dataset).map(({ hparamsSeed }) => hparamsSeed)).size > 1;
 
 /**
  * The accuracies of a method minus those of the other, trial by trial, if both have the trial and the same split; for

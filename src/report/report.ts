@@ -128,7 +128,7 @@ function comparisonOf(
   const found = pairedComparison(outcome, pair);
   if (!found) return [];
   const late = lateDifferences(outcome, pair);
-  return [{ ...found, asked, late, notes: [...found.notes, ...equalWords(found, late)] }];
+  return [{ ...found, asked, ...late, notes: [...found.notes, ...equalWords(found, late.late)] }];
 }
 
 /** Paired differences over the domains of each dataset and over all, by which claims are checked. */

@@ -22,7 +22,14 @@ import {
 } from "./chosen-features.js";
 import { type LateTraining, lateAccuracy, lateTraining } from "./late-training.js";
 import type { Outcome } from "./outcome.js";
-import { equalTrialsWords, type Measure, type PairedSummary, pairedDifferences, summarize } from "./paired.js";
+import {
+  equalTrialsWords,
+  isSearched,
+  type Measure,
+  type PairedSummary,
+  pairedDifferences,
+  summarize,
+} from "./paired.js";
 import { longerTrials, type SharedTrials, sharedTrials } from "./shared-trials.js";
 import { familiesOf, type Member, type Weighed, weigh } from "./weight-members.js";
 
@@ -44,7 +51,7 @@ export interface StudiedSetting {
   readonly difference: PairedSummary | null;
   /** The mean of the selected steps. */
   readonly step: number;
-  /** Over the second half of training, without selection. */
+  /** Over the second half of training, without selection of a step. */
   readonly late: LateTraining;
   /** The number of runs, and in how many of them selection chose a step before the end of the penalty's warm-up. */
   readonly runs: number;
@@ -76,6 +83,8 @@ export interface WeightStudy {
   readonly rows: number | null;
   readonly baseline: StudiedSetting | null;
   readonly kinds: readonly StudiedKind[];
+  /** Whether other hyperparameters than the weight were searched. */
+  readonly searched?: boolean;
   /** The exclusions, as text. */
   readonly notes: readonly string[];
 }
@@ -133,6 +142,7 @@ function studyOf(
     rows: whole.find(({ rows }) => rows !== null)?.rows ?? null,
     baseline: plain ? settingOf(plain) : null,
     kinds: studied,
+    ...(whole.some((each) => isSearched(outcome, each.reported.key, dataset)) && { searched: true }),
     notes: [
       ...partial.map(
         (each) => `${each.reported.title} was skipped: it does not have every held-out domain in the same trials`,

@@ -67,12 +67,12 @@ export function weightTable(study: WeightStudy): TextTable {
 }
 
 function wordsOf(
-  { trials, rows, baseline, plain }: WeightStudy,
+  { trials, rows, baseline, plain, searched }: WeightStudy,
   { scaled, measured }: { scaled: boolean; measured: boolean },
 ): string[] {
   const which = `${trials.length === 1 ? "trial" : "trials"} ${trials.join(", ")}`;
   const words = [
-    `Every weight has its own row; there is no selection among them. Accuracy in percent on each held-out domain and their mean, over ${which}, which all rows have. step: the mean of the selected steps. Late: the mean over the evaluations of the second half of training, without selection; on held-out domains the accuracy varies by points from step to step, so this number is more stable.`,
+    `Every weight has its own row; there is no selection among them. Accuracy in percent on each held-out domain and their mean, over ${which}, which all rows have. step: the mean of the selected steps. Late: the mean over the evaluations of the second half of training, ${searched ? "so the step is not selected, but validation chose the other hyperparameters" : "without selection"}; on held-out domains the accuracy varies by points from step to step, so this number is more stable.`,
   ];
   if (baseline)
     words.push(
