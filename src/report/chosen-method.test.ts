@@ -43,6 +43,18 @@ test("in each trial the method with the highest validation accuracy counts, what
   );
 });
 
+test("of methods with equal validation accuracy, the one that was read first is chosen", () => {
+  const equal = [run("coral", 0, 0.8, 0.3), run("erm", 0, 0.8, 0.5)];
+  for (const [order, source] of [
+    [equal, "coral-0"],
+    [equal.toReversed(), "erm-0"],
+  ] as const) {
+    const { outcome } = makeReport({ runs: order, stored: [], notes: [] }, { choose: true });
+    const { key } = outcome.methods.find(({ title }) => title === CHOSEN_METHOD)!;
+    expect(outcome.resultsOf(key, "shapes").map(({ choice }) => choice.run.source)).toEqual([source]);
+  }
+});
+
 test("the row is not there unless requested, and hindsight is refused", () => {
   const titles = makeReport({ runs, stored: [], notes: [] }).outcome.methods.map(({ title }) => title);
   expect(titles).toEqual(["ERM", "CORAL"]);
