@@ -125,5 +125,8 @@ test("updates that do not change the backbone need no penalty", () => {
 test("a mistake in the code of a hook is reported with the algorithm and the hook", () => {
   const broken = () => updateWith((_, { y }) => (y as never as { missing: { at(i: number): never } }).missing.at(0));
   expect(broken).toThrow(TypeError);
+  expect(broken).toThrow(
+    expect.objectContaining({ stack: expect.stringMatching(/^TypeError: algorithm Mine, in "step": Cannot read/) }),
+  );
   expect(broken).toThrow(/^algorithm Mine, in "step": Cannot read properties of undefined/);
 });

@@ -98,9 +98,9 @@ export function callHook<T>({ title }: Named, hook: string, body: () => T): T {
     return body();
   } catch (error) {
     if (error instanceof TypeError || error instanceof ReferenceError) {
-      const { message } = error;
+      const { message, stack } = error; // the text of the stack is made when it is first read
       error.message = `algorithm ${title}, in "${hook}": ${message}`;
-      error.stack = error.stack?.replace(message, () => error.message);
+      error.stack = stack?.replace(message, () => error.message);
     }
     throw error;
   }

@@ -27,7 +27,7 @@ export interface FollowerState {
 
 /** A summary of an average, for the log and for reports. */
 export interface AverageSummary {
-  /** The number of averaged items. */
+  /** The number of averaged items. An item that is averaged twice counts twice. */
   readonly count: number;
   /** What the items are: the weights after single steps (the default), or the means between two evaluations. */
   readonly of?: "steps" | "segments";

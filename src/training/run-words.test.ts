@@ -7,6 +7,6 @@ test("an average is described by what it contains: steps, or the segments of SWA
   );
   expect(averageWords("moving-average", { count: 1, from: 9, to: 9 })).toContain("after 1 step, from");
   expect(averageWords("swad", { count: 6, of: "segments", from: 1, to: 29 })).toBe(
-    "swad: average of 6 segments, where a segment is the mean of the weights between two evaluations, from step 1 to 29",
+    "swad: average of 6 means of the weights between two evaluations (as in SWAD's code, some can count twice), from step 1 to 29",
   );
 });

@@ -28,7 +28,7 @@ export function sizeWords({ trained, all, bytes }: ReturnType<Learner["size"]>):
 export function averageWords(id: string, { count, of = "steps", from, to }: AverageSummary): string {
   const items =
     of === "segments"
-      ? `${count} ${count === 1 ? "segment" : "segments"}, where a segment is the mean of the weights between two evaluations`
+      ? `${count} ${count === 1 ? "mean" : "means"} of the weights between two evaluations (as in SWAD's code, some can count twice)`
       : `the weights after ${count} ${count === 1 ? "step" : "steps"}`;
   return `${id}: average of ${items}, from step ${from} to ${to}`;
 }
