@@ -91,6 +91,7 @@ test.each([
   [["lr=1e-4", "lr=1e-3"], "lr is given twice: lr=1e-4 and lr=1e-3"],
   [["--steps", "20", "steps=30"], "steps is given twice: --steps 20 and steps=30"],
   [["--batch-size", "2", "batchSize=3"], "batchSize is given twice: --batch-size 2 and batchSize=3"],
+  [["--probe", "lr=1e-3"], "lr: the exact probe is solved to convergence without updates of gradient descent"],
   [["lr=10^U(-4, -2)"], "a range is for a search, and this is none"],
 ])("train %j is a usage error", async (words, message) => {
   expect(await main(["train", "--data", "shapes", "--test-domain", "filled", ...words])).toBe(2);

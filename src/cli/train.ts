@@ -185,7 +185,7 @@ async function run(pairs: readonly string[], flags: TrainFlags): Promise<void> {
   await trainPlans(plans, { ...flags, reporter, stop });
 }
 
-/** Refuses ranges, and settings that the algorithm does not use if they are added to those of a run. */
+/** Refuses ranges, settings that an exact probe does not use, and those that the algorithm of another run does not use. */
 async function checkGiven(request: Request, given: Request): Promise<void> {
   const [{ methodOf }, { readKeys }, { checkSearched, SEARCH_RUNS, withoutRanges }, { checkUsed }] = await Promise.all([
     import("../settings/method.js"),
@@ -194,8 +194,9 @@ async function checkGiven(request: Request, given: Request): Promise<void> {
     import("../settings/unused.js"),
   ]);
   checkSearched(request, SEARCH_RUNS);
-  if (request.fixed === undefined) return; // checked with the defaults
-  checkUsed(methodOf(readKeys(withoutRanges(request))).algorithm, given);
+  const named = readKeys(withoutRanges(request));
+  if (named.probe === "exact") (await import("../settings/check-probe.js")).checkExactUses(given);
+  if (request.fixed !== undefined) checkUsed(methodOf(named).algorithm, given); // others are checked with the defaults
 }
 
 /** Whether a recipe is chosen: for the user's own pictures if no method is named, or if it is requested. */

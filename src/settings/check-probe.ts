@@ -2,7 +2,7 @@ import type { AlgorithmDefinition } from "../algorithms/algorithm.js";
 import { algorithms } from "../algorithms/index.js";
 import type { Dataset } from "../data/dataset.js";
 import { UsageError } from "../errors.js";
-import type { GivenKeys } from "./keys.js";
+import type { GivenKeys, Request } from "./keys.js";
 import type { Method } from "./method.js";
 
 /** Rejects settings that a probe does not support: its samples are features of pictures, computed once. */
@@ -31,6 +31,20 @@ export function checkExact({ algorithm, regularizers, averaging }: Method): void
   if (other)
     throw new UsageError(
       `the exact probe is logistic regression and does not support ${other.title}; use --probe sgd to train a linear classifier with that loss, or remove ${other.title}`,
+    );
+}
+
+/** Settings of updates, of which the exact probe makes none. */
+const OF_UPDATES: readonly string[] = [
+  ...["lr", "weightDecay", "dropout", "optimizer", "schedule", "warmupSteps", "clipNorm", "headLr", "layerDecay"],
+];
+
+/** Refuses given settings that the exact probe does not use. */
+export function checkExactUses(given: Request): void {
+  const unused = OF_UPDATES.find((name) => given[name] !== undefined);
+  if (unused !== undefined)
+    throw new UsageError(
+      `${unused}: the exact probe is solved to convergence without updates of gradient descent, so it does not use ${unused}; set probeC for its strength, or use --probe sgd`,
     );
 }
 
