@@ -58,7 +58,7 @@ export const adrmx = defineAlgorithm({
     mlpDropout: hparam(0, choice([0]), { reference: "mlp_dropout" }),
     remix: variant(REMIXES),
   },
-  unused: { weightDecay: [] },
+  unused: { weightDecay: [], nonlinearClassifier: [] }, // its classifiers are never linear
   overrides: { small: lr(3e-3, [5e-4, 1e-3, 2e-3, 3e-3]), large: lr(3e-5, [2e-5, 3e-5, 4e-5, 5e-5]) },
 
   build({ backbone, copyBackbone, classes, domains, adam, hparams }) {

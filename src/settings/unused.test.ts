@@ -23,4 +23,5 @@ test("drawn values and those of a stored run are no error", async () => {
   await expect(settingsOf({ algorithm: "ADRMX", weightDecay: 0.1 })).rejects.toThrow(
     "ADRMX does not use weightDecay: remove weightDecay",
   );
+  await expect(settingsOf({ algorithm: "ADRMX", nonlinearClassifier: true })).rejects.toThrow("ADRMX does not use");
 });
