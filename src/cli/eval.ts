@@ -11,7 +11,7 @@ import { isOwnDataset } from "../data/own-dataset.js";
 import { DataError } from "../errors.js";
 import type { ModelDataset } from "../model/dataset-batches.js";
 import type { Model } from "../model/index.js";
-import { trainedOn, trainedOnWords } from "../model/trained-on.js";
+import { membersTrainedOn, trainedOnWords } from "../model/trained-on.js";
 import { againstText, againstWords, judgeAgainst } from "./eval-against.js";
 import { knownTraining } from "./known-training.js";
 import { type DataFlags, openModelData, tellProblems, withDataOptions } from "./model-data.js";
@@ -75,7 +75,11 @@ async function evaluate(path: string, pairs: readonly string[], flags: EvalFlags
   if (flags.figures !== undefined) checkFolder(flags.figures, "--figures");
   if (flags.against !== undefined) (await import("../model/load-model.js")).modelFile(flags.against); // a wrong name is reported before the evaluation starts
   using model = await openCombined(path, flags);
-  const known = knownTraining(path); // before the evaluation, so that a damaged file is reported first
+  const { readModelAbout } = await import("../model/load-model.js");
+  const members = [path, ...(flags.with ?? [])].map((each) => ({
+    about: readModelAbout(each),
+    ...knownTraining(each),
+  })); // before the evaluation, so that a damaged file is reported first
   const { dataset, shown } = await openModelData(model, flags, pairs);
   const { judgeDataset } = await import("../model/judge-dataset.js");
   using line = progressLine(
@@ -88,7 +92,7 @@ async function evaluate(path: string, pairs: readonly string[], flags: EvalFlags
     onProgress: line.show,
   });
   line.clear();
-  const learnt = await trainedOn(model.about, dataset, pictures, known);
+  const learnt = await membersTrainedOn(members, dataset, pictures, members[0].comparing);
   const evaluated = evaluation(pictures, model.classes, { bins: flags.bins });
   const wrong = mostWrong(pictures, SHOWN_MISTAKES);
   const against = flags.against === undefined ? null : await judgeAgainst(flags.against, pictures, { flags, pairs });

@@ -15,41 +15,68 @@ import { picturesHash } from "../data/pictures-hash.js";
 import { countOf, listNames } from "../data/show-name.js";
 import { type Split, splitDataset, splitHash } from "../data/split.js";
 import type { ModelAbout } from "./about.js";
-import { type SeenPictures, seenPictures, type TrainingPictures, trainedPlaces } from "./training-pictures.js";
+import { seenPictures, type TrainingPictures, trainedPlaces } from "./training-pictures.js";
 
 /** Training pictures of a model among the evaluated ones. */
 export type TrainedOn =
-  /** How many of the pictures it was trained on, how many others are near-duplicates of these, and its accuracy on the rest. */
-  | { readonly count: number; readonly nearDuplicates: number; readonly others: Share }
+  /**
+   * How many of the pictures it was trained on, how many others are near-duplicates of these, and its accuracy on the
+   * rest. `domains` as below, for members of an ensemble of which nothing more is known.
+   */
+  | {
+      readonly count: number;
+      readonly nearDuplicates: number;
+      readonly others: Share;
+      readonly domains?: readonly string[];
+    }
   /** Some domains have the names of training domains, and nothing more is known. */
   | { readonly domains: readonly string[] };
 
 type Trained = Pick<ModelAbout, "domains" | "testDomains" | "settings">;
 
+/** A model, and the list of its training pictures, if its run folder has one. */
+export interface TrainedModel {
+  readonly about: Trained;
+  readonly training?: TrainingPictures;
+}
+
 /** Which of the evaluated pictures the model was trained on; null if there is no sign of any. */
-export async function trainedOn(
+export const trainedOn = (
   about: Trained,
   dataset: Dataset,
   pictures: readonly Judged[],
   { training, comparing }: { training?: TrainingPictures; comparing?: SignatureOptions } = {},
-): Promise<TrainedOn | null> {
-  const split = await trainingSplit(about, dataset);
-  const compares = training !== undefined && dataset.kind === "pictures";
-  if (split === null && !compares) {
-    const shown = new Set(pictures.map(({ domain }) => domain));
-    const domains = dataset.hasDomains ? about.domains.filter((name) => shown.has(name)) : []; // otherwise the only domain is called "all"
-    return domains.length > 0 ? { domains } : null;
-  }
-  const learnt = split ? learntIn(split, about, dataset) : new Set<string>();
-  const rest = pictures.filter(({ name }) => !learnt.has(name));
-  const seen = compares ? await seenPictures(training, dataset, rest, comparing) : NOTHING_SEEN;
-  const others = rest.filter(({ name }) => !seen.copies.has(name) && !seen.nearDuplicates.has(name));
-  if (others.length === pictures.length) return null;
-  const nearDuplicates = seen.nearDuplicates.size;
-  return { count: pictures.length - others.length - nearDuplicates, nearDuplicates, others: accuracyOf(others) };
-}
+): Promise<TrainedOn | null> => membersTrainedOn([{ about, training }], dataset, pictures, comparing);
 
-const NOTHING_SEEN: SeenPictures = { copies: new Set(), nearDuplicates: new Set() };
+/** Which of the evaluated pictures at least one of several models was trained on; null if there is no sign of any. */
+export async function membersTrainedOn(
+  members: readonly TrainedModel[],
+  dataset: Dataset,
+  pictures: readonly Judged[],
+  comparing?: SignatureOptions,
+): Promise<TrainedOn | null> {
+  const learnt = new Set<string>();
+  const alike = new Set<string>();
+  const sameNames = new Set<string>();
+  const shown = new Set(pictures.map(({ domain }) => domain));
+  for (const { about, training } of members) {
+    const split = await trainingSplit(about, dataset);
+    const compares = training !== undefined && dataset.kind === "pictures";
+    if (split) for (const name of learntIn(split, about, dataset)) learnt.add(name);
+    if (compares) {
+      const rest = pictures.filter(({ name }) => !learnt.has(name));
+      const { copies, nearDuplicates } = await seenPictures(training, dataset, rest, comparing);
+      for (const name of copies) learnt.add(name);
+      for (const name of nearDuplicates) alike.add(name);
+    } else if (split === null && dataset.hasDomains)
+      for (const name of about.domains) if (shown.has(name)) sameNames.add(name); // otherwise the only domain is called "all"
+  }
+  const domains = sameNames.size > 0 ? { domains: [...sameNames] } : null;
+  const others = pictures.filter(({ name }) => !learnt.has(name) && !alike.has(name));
+  if (others.length === pictures.length) return domains;
+  const count = pictures.filter(({ name }) => learnt.has(name)).length;
+  return { count, nearDuplicates: pictures.length - others.length - count, others: accuracyOf(others), ...domains };
+}
 
 /** The names of the pictures of its training folder that a model was trained on. */
 function learntIn(split: Split, about: Trained, dataset: Dataset): ReadonlySet<string> {
@@ -80,9 +107,10 @@ async function trainingSplit({ testDomains, settings }: Trained, dataset: Datase
 
 /** The same as text, for readers of the results. */
 export function trainedOnWords(found: TrainedOn): string {
-  if ("domains" in found)
-    return `the model was trained on ${found.domains.length === 1 ? "a domain" : "domains"} with the same name (${listNames(found.domains)}); if these are the same pictures, the results are too optimistic`;
-  const { count, nearDuplicates, others } = found;
+  const sameNames = (of: string, domains: readonly string[]): string =>
+    `${of} was trained on ${domains.length === 1 ? "a domain" : "domains"} with the same name (${listNames(domains)}); if these are the same pictures, the results are too optimistic`;
+  if (!("count" in found)) return sameNames("the model", found.domains);
+  const { count, nearDuplicates, others, domains } = found;
   const percent = (share: number): string => (100 * share).toFixed(1);
   const [from, to] = others.interval;
   const rest =
@@ -98,5 +126,6 @@ export function trainedOnWords(found: TrainedOn): string {
         ]
       : []),
   ];
-  return `${seen.join(", and ")}, so the results are too optimistic; ${rest}`;
+  const more = domains ? `; another member of the ensemble: ${sameNames("it", domains)}` : "";
+  return `${seen.join(", and ")}, so the results are too optimistic; ${rest}${more}`;
 }

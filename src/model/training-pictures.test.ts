@@ -7,7 +7,7 @@ import { judgedAs } from "../analysis/judged.fixture.js";
 import type { PictureDataset } from "../data/dataset.js";
 import { openDataset } from "../data/open-dataset.js";
 import { splitOf } from "../data/own-split.js";
-import { trainedOn, trainedOnWords } from "./trained-on.js";
+import { membersTrainedOn, trainedOn, trainedOnWords } from "./trained-on.js";
 import {
   readTrainingPictures,
   seenPictures,
@@ -76,6 +76,13 @@ test("the accuracy without them is reported", async () => {
   // Known pictures are better evidence than the names of domains.
   expect(await trainedOn({ ...about, domains: ["new"] }, dataset, unseen, { training })).toBeNull();
   expect(await trainedOn({ ...about, domains: ["new"] }, dataset, unseen)).toEqual({ domains: ["new"] });
+  // Of an ensemble, both kinds of evidence are reported.
+  const members = [{ about: { ...about, domains: ["new"] } }, { about, training }];
+  const mixed = await membersTrainedOn(members, dataset, judgedIn(dataset, "validation.png"));
+  expect(mixed).toEqual({ ...found, domains: ["new"] });
+  expect(trainedOnWords(mixed!)).toContain(
+    "; another member of the ensemble: it was trained on a domain with the same",
+  );
 });
 
 test("a probe that was fitted again was trained on its validation pictures too", async () => {

@@ -131,17 +131,18 @@ test("copies of training pictures are recognized in another folder", async () =>
     await scene(900 + i)
       .png()
       .toFile(join(fresh, `new${i}.png`));
-  const { stdout } = await nudge(
-    "eval",
-    join(folder, "short/latest"),
-    "--data",
-    join(folder, "fresh"),
-    "--device",
-    "cpu",
-  );
-  expect(stdout).toMatch(
-    /^warning: the model was trained on 4 of these 7 pictures, .*; accuracy on the other 3: \d+\.\d % \(95 % interval/m,
-  );
+  const evaluate = (...models: string[]) =>
+    nudge("eval", ...models, "--data", join(folder, "fresh"), "--device", "cpu");
+  const warning =
+    /^warning: the model was trained on 4 of these 7 pictures, .*; accuracy on the other 3: \d+\.\d % \(95 % interval/m;
+  const run = join(folder, "short/latest");
+  expect((await evaluate(run)).stdout).toMatch(warning);
+  // In an ensemble, the pictures of all members count, in either order.
+  await train("--recipe", "probe", "--test-domain", "yard", "--out", join(folder, "without-yard"));
+  const without = join(folder, "without-yard/latest");
+  expect((await evaluate(without)).stdout).not.toContain("warning: ");
+  expect((await evaluate(run, "--with", without)).stdout).toMatch(warning);
+  expect((await evaluate(without, "--with", run)).stdout).toMatch(warning);
 });
 
 test("an excluded source is measured, and a near-copy of a training source is reported", async () => {
