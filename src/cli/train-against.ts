@@ -1,18 +1,37 @@
 /** `nudge train --against RUN`: compares the new model with an earlier one on the pictures that neither was trained on. */
 
-import { existsSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
+import { isAbsolute, join, relative, resolve } from "node:path";
 import type { PictureDataset } from "../data/dataset.js";
 import { countOf } from "../data/show-name.js";
 import { UsageError } from "../errors.js";
+import { modelFile } from "../model/load-model.js";
 import { type BeforeAndAfter, compareWithEarlier } from "../own-data/before-and-after.js";
 import type { Plan } from "../settings/resolve.js";
 import type { Reporter } from "../training/reporter.js";
 import { againstText } from "./eval-against.js";
 
-/** Rejects an earlier model that does not exist, before anything is trained. */
-export function checkEarlier(earlier: string | undefined): void {
-  if (earlier !== undefined && !existsSync(earlier))
-    throw new UsageError(`--against ${earlier}: no such run or model file`);
+/** The earlier model, before anything is trained: it must exist, and a link such as `latest` may point to the new run later. */
+export function earlierModel(given: string): string {
+  if (!existsSync(given)) throw new UsageError(`--against ${given}: no such run or model file`);
+  modelFile(given);
+  const path = realpathSync(given);
+  if (path === resolve(given)) return given;
+  const inside = relative(process.cwd(), path);
+  return inside.startsWith("..") || isAbsolute(inside) ? path : inside;
+}
+
+const isItself = (earlier: string | undefined, path: string): boolean => {
+  const own = join(path, "model.safetensors");
+  return earlier !== undefined && existsSync(own) && realpathSync(modelFile(earlier)) === realpathSync(own);
+};
+
+/** Rejects a comparison of a run with itself. `path` is the folder of the run. */
+export function checkOther(earlier: string | undefined, path: string): void {
+  if (isItself(earlier, path))
+    throw new UsageError(
+      `--against ${earlier}: these settings and pictures give the same run, so there is nothing to compare; choose another run`,
+    );
 }
 
 /** The comparison; undefined if none is requested or possible. */
@@ -21,6 +40,10 @@ export async function compared(
   { path, plan, reporter }: { path: string; plan: Plan; reporter: Reporter },
 ): Promise<BeforeAndAfter | undefined> {
   if (earlier === undefined) return undefined;
+  if (isItself(earlier, path)) {
+    reporter.line(`note: --against ${earlier}: this is the chosen model itself, so there is nothing to compare`);
+    return undefined;
+  }
   if (plan.dataset.kind !== "pictures") throw new UsageError("--against: expected pictures of your own to compare on");
   return compareWithEarlier(path, earlier, plan.dataset as PictureDataset, {
     device: plan.settings.device,

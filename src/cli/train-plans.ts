@@ -28,7 +28,7 @@ import { openFeatures } from "../training/samples.js";
 import { RESUMABLE } from "./failure.js";
 import { LATEST, linkRun, nameRun, runPath, shortPath } from "./run-path.js";
 import type { StopSignals } from "./stop-signals.js";
-import { compared, comparedText } from "./train-against.js";
+import { checkOther, compared, comparedText } from "./train-against.js";
 import { type RunOutcome, trainRun } from "./train-run.js";
 
 export interface TrainPlansOptions {
@@ -51,6 +51,7 @@ export async function trainPlans(plans: TrainPlans, options: TrainPlansOptions):
   const reporter = withoutRepeatedNotes(options.reporter);
   const pathOf = (plan: Plan): string => options.path ?? runPath(options.out ?? "runs", plan.settings);
   const path = pathOf(main);
+  checkOther(options.against, path);
   for (const text of words) reporter.line(text);
   if (plans.own && !existsSync(join(path, "done"))) {
     reporter.progress?.("measuring the training time");

@@ -50,7 +50,7 @@ import { judgeCandidates, readCandidates } from "./recipe-candidates.js";
 import { measuredLength } from "./recipe-length.js";
 import { LATEST, linkRun, nameRun, runPath, shortPath } from "./run-path.js";
 import type { StopSignals } from "./stop-signals.js";
-import { compared, comparedText } from "./train-against.js";
+import { checkOther, compared, comparedText } from "./train-against.js";
 import { trainRun } from "./train-run.js";
 
 export interface RecipeOptions {
@@ -120,6 +120,7 @@ class RecipeRun {
     };
     this.sayEvidence(evidence);
     const probe = await plan({ ...requests.probe, probeC: evidence.choice.c });
+    if (recipe === "probe") checkOther(options.against, this.pathOf(probe));
     await this.train(probe, `exact probe on ${this.trainedDomains}`);
     linkRun(this.pathOf(probe), LATEST);
     reporter.line(`a model is ready: ${this.pathOf(probe)}`);

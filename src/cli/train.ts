@@ -145,7 +145,8 @@ async function run(pairs: readonly string[], flags: TrainFlags): Promise<void> {
   };
   const given = mergePairs(byFlag, readPairs(pairs), flagOf);
   if (flags.resume === undefined) checkFolder(flags.out);
-  if (flags.against !== undefined) (await import("./train-against.js")).checkEarlier(flags.against);
+  const against =
+    flags.against === undefined ? undefined : (await import("./train-against.js")).earlierModel(flags.against);
   if (flags.name !== undefined) (await import("./run-path.js")).checkName(flags.out, flags.name);
   const [{ checkDevice, defaultDevice }, { streamReporter, quietReporter }] = await Promise.all([
     import("../engine/device.js"),
@@ -170,7 +171,7 @@ async function run(pairs: readonly string[], flags: TrainFlags): Promise<void> {
       import("../own-data/recipe-plan.js"),
     ]);
     const budget = flags.budget === undefined ? undefined : readBudget(flags.budget);
-    const { recipe = "auto", leaveOneOut, out, name, against, trials, json } = flags;
+    const { recipe = "auto", leaveOneOut, out, name, trials, json } = flags;
     const options = { recipe, budget, leaveOneOut, device, out, name, against, trials, json, reporter, stop };
     return await withWeights(() => trainRecipe(request, options), flags.yes);
   }
@@ -182,7 +183,7 @@ async function run(pairs: readonly string[], flags: TrainFlags): Promise<void> {
   const { leaveOneOut } = flags;
   const plans = await withWeights(() => plansFor(request, { leaveOneOut, device, comparing }), flags.yes);
   if (flags.findLr) return await (await import("./find-lr.js")).findLr(plans.main, { ...flags, reporter, stop });
-  await trainPlans(plans, { ...flags, reporter, stop });
+  await trainPlans(plans, { ...flags, against, reporter, stop });
 }
 
 /** Refuses ranges, settings that an exact probe does not use, and those that the algorithm of another run does not use. */

@@ -9,6 +9,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  realpathSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
@@ -213,4 +214,35 @@ test("stopped during fine-tuning, the ready model is the latest, and an unfinish
   expect(stderr).toContain(
     `has no model.safetensors; the run has not finished: to resume it, run the command that started it again, or choose a run that has a model, such as ${join(out, ready)}\n`,
   );
+}, 60_000);
+
+test("the earlier model is the one that a link points to before training, and no run is compared with itself", async () => {
+  const out = join(folder, "links");
+  const grown = join(folder, "grown");
+  cpSync(root, grown, { recursive: true });
+  await scene(700).png().toFile(join(grown, "yard/mug/more.png"));
+  const probe = ["--recipe", "probe", "--out", out, "--name", "current"];
+  await train(...probe);
+  const before = realpathSync(join(out, "latest"));
+  for (const [link, data] of [
+    ["latest", grown],
+    ["current", root],
+  ]) {
+    const earlier = realpathSync(join(out, link));
+    const { stdout } = await nudge("train", "--data", data, ...settings, ...probe, "--against", join(out, link));
+    expect(stdout).toContain(`Compared with ${earlier} on the same pictures:`);
+    expect(realpathSync(join(out, link))).not.toBe(earlier);
+  }
+  expect(realpathSync(join(out, "latest"))).toBe(before);
+  const { code, stderr } = await exit(
+    "train",
+    "--data",
+    root,
+    ...settings,
+    ...probe,
+    "--against",
+    join(out, "latest/"),
+  );
+  expect(code).toBe(2);
+  expect(stderr).toContain("these settings and pictures give the same run, so there is nothing to compare");
 }, 60_000);
