@@ -55,7 +55,7 @@ export function embedCommand(write: Write = (text) => void process.stdout.write(
 async function embed(path: string, pairs: readonly string[], flags: EmbedFlags, write: Write): Promise<void> {
   checkFolder(flags.out);
   using model = await openModel(path, flags);
-  const { dataset, shown } = await openModelData(model, flags, pairs, "dataset");
+  const { dataset, shown } = await openModelData(model, flags, pairs, { labels: "dataset" });
   const { embedDataset } = await import("../model/embed-dataset.js");
   using line = progressLine("embedding", shown.count, "nothing was written (use --limit for fewer pictures)");
   const embedding = await embedDataset(model, shown, { batchSize: flags.batchSize, onProgress: line.show });

@@ -2,7 +2,7 @@
 
 import type { PlacedPicture } from "../analysis/evaluation.js";
 import { type PairedModels, pairedModels } from "../analysis/paired-models.js";
-import { countOf, showName } from "../data/show-name.js";
+import { countOf, listNames, showName } from "../data/show-name.js";
 import { DataError } from "../errors.js";
 import { type TrainedOn, trainedOn } from "../model/trained-on.js";
 import { knownTraining } from "./known-training.js";
@@ -14,18 +14,36 @@ export interface Against {
   readonly model: string;
   readonly overall: PairedModels;
   readonly domains: readonly (PairedModels & { readonly domain: string })[];
+  /** What makes the comparison unequal, if the models have different classes. */
+  readonly classes?: ClassDifference;
   /** The pictures that the other model was trained on, if any: then the comparison is not fair. */
   readonly trainedOn: TrainedOn | null;
 }
 
-/** Evaluates another model on the same pictures and compares the two pair by pair. */
+/** The classes that only one of two models has. */
+export interface ClassDifference {
+  readonly onlyThis: readonly string[];
+  readonly onlyOther: readonly string[];
+  /** The number of pictures that are not compared, because the other model does not know their class. */
+  readonly excluded: number;
+}
+
+/** Evaluates another model on the same pictures and compares the two pair by pair. `classes` are those of the evaluated model. */
 export async function judgeAgainst(
   path: string,
-  pictures: readonly PlacedPicture[],
+  { pictures, classes }: { pictures: readonly PlacedPicture[]; classes: readonly string[] },
   { flags, pairs }: { flags: ModelFlags & DataFlags; pairs: readonly string[] },
 ): Promise<Against> {
   using model = await openModel(path, flags);
-  const { dataset, shown } = await openModelData(model, flags, pairs);
+  const { matchClasses } = await import("../model/dataset-batches.js");
+  const { places, unknown: onlyThis, missing: onlyOther } = matchClasses(model.classes, classes);
+  const known = pictures.filter(({ label }) => places[label] !== undefined);
+  if (known.length === 0)
+    throw new DataError(
+      `--against ${path}: no picture belongs to a class that both models know, so the models cannot be compared`,
+    );
+  const only = new Set(known.map(({ name }) => name));
+  const { dataset, shown } = await openModelData(model, { ...flags, limit: undefined }, pairs, { only });
   const { judgeDataset } = await import("../model/judge-dataset.js");
   using line = progressLine(
     `evaluating ${showName(path)}`,
@@ -35,20 +53,18 @@ export async function judgeAgainst(
   const { batchSize } = flags;
   const { pictures: others } = await judgeDataset(model, shown, { batchSize, onProgress: line.show });
   const overall = pairedModels(others, pictures);
-  if (overall.count === 0)
-    throw new DataError(
-      `--against ${path}: no picture belongs to a class that both models know, so the models cannot be compared`,
-    );
   const names = [...new Set(pictures.map(({ domain }) => domain))];
   const domains = names.flatMap((domain) => {
     const own = pictures.filter((picture) => picture.domain === domain);
     const paired = pairedModels(others, own);
     return paired.count > 0 ? [{ domain, ...paired }] : [];
   });
+  const difference = { onlyThis, onlyOther, excluded: pictures.length - known.length };
   return {
     model: path,
     overall,
     domains,
+    ...(onlyThis.length + onlyOther.length > 0 && { classes: difference }),
     trainedOn: await trainedOn(model.about, dataset, others, knownTraining(path)),
   };
 }
@@ -56,8 +72,21 @@ export async function judgeAgainst(
 const percent = (share: number): string => (100 * share).toFixed(1);
 const signed = (share: number): string => `${share < 0 ? "-" : "+"}${percent(Math.abs(share))}`;
 
+/** The difference between the classes, as text. */
+export function classWords({ onlyThis, onlyOther, excluded }: ClassDifference): string {
+  const own = [
+    ...(onlyThis.length > 0 ? [`only this model has ${listNames(onlyThis)}`] : []),
+    ...(onlyOther.length > 0 ? [`only the other has ${listNames(onlyOther)}`] : []),
+  ];
+  const left =
+    excluded > 0
+      ? `; ${countOf(excluded, "picture")} of classes that the other does not know ${excluded === 1 ? "is" : "are"} excluded from the comparison`
+      : "";
+  return `the models have different classes (${own.join(", ")}), so their tasks are not equally difficult${left}`;
+}
+
 /** The comparison as text for a terminal. */
-export async function againstText({ model, overall, domains }: Against): Promise<string> {
+export async function againstText({ model, overall, domains, classes }: Against): Promise<string> {
   const { table } = await import("../report/evaluation-text.js");
   const row = (name: string, each: PairedModels): string[] => [
     name,
@@ -80,12 +109,12 @@ export async function againstText({ model, overall, domains }: Against): Promise
     "points",
     "95 % interval",
   ];
-  return `Compared with ${showName(model)} on the same pictures:\n${table(head, domains.length > 1 ? [...rows, row("all", overall)] : rows)}\n${verdict(overall)}\n`;
+  return `Compared with ${showName(model)} on the same pictures:\n${table(head, domains.length > 1 ? [...rows, row("all", overall)] : rows)}\n${verdict(overall)}\n${classes ? `warning: ${classWords(classes)}\n` : ""}`;
 }
 
 /** The comparison as one sentence, for a page. */
-export const againstWords = ({ model, overall }: Against): string =>
-  `compared with ${showName(model)} on the same ${countOf(overall.count, "picture")}: ${signed(overall.difference)} points (95 % interval ${signed(overall.interval[0])} to ${signed(overall.interval[1])}); ${verdict(overall)}`;
+export const againstWords = ({ model, overall, classes }: Against): string =>
+  `compared with ${showName(model)} on the same ${countOf(overall.count, "picture")}: ${signed(overall.difference)} points (95 % interval ${signed(overall.interval[0])} to ${signed(overall.interval[1])}); ${verdict(overall)}${classes ? `; ${classWords(classes)}` : ""}`;
 
 function verdict({ count, interval: [from, to] }: PairedModels): string {
   if (from > 0 || to < 0)

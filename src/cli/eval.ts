@@ -95,7 +95,10 @@ async function evaluate(path: string, pairs: readonly string[], flags: EvalFlags
   const learnt = await membersTrainedOn(members, dataset, pictures, members[0].comparing);
   const evaluated = evaluation(pictures, model.classes, { bins: flags.bins });
   const wrong = mostWrong(pictures, SHOWN_MISTAKES);
-  const against = flags.against === undefined ? null : await judgeAgainst(flags.against, pictures, { flags, pairs });
+  const against =
+    flags.against === undefined
+      ? null
+      : await judgeAgainst(flags.against, { pictures, classes: model.classes }, { flags, pairs });
   const warning = learnt && trainedOnWords(learnt);
   const notes = [
     ...shown.notes,

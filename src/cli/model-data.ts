@@ -32,13 +32,13 @@ export async function openModelData(
   model: Model,
   { data, root, domain, limit }: DataFlags,
   pairs: readonly string[],
-  labels: DatasetChoice["labels"] = "model",
+  { labels = "model", only }: Pick<DatasetChoice, "labels" | "only"> = {},
 ): Promise<{ dataset: Dataset; shown: ModelDataset }> {
   if (data === undefined)
     throw new UsageError("no dataset: use --data with a folder of pictures, a manifest or the name of a dataset");
   const dataset = await openDataset(data, { root, options: readPairs(pairs, DATASET_OPTIONS) });
   const domains = domain?.split(",").map((name) => name.trim());
-  return { dataset, shown: new ModelDataset(model, dataset, { domains, limit, labels }) };
+  return { dataset, shown: new ModelDataset(model, dataset, { domains, limit, labels, only }) };
 }
 
 /** Reports at the end which pictures could not be read, and sets the exit code to 1. */

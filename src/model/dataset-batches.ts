@@ -36,6 +36,8 @@ export interface DatasetChoice {
   readonly domains?: readonly string[];
   /** At most this many samples of each domain, evenly spaced. */
   readonly limit?: number;
+  /** Only samples with these names. */
+  readonly only?: ReadonlySet<string>;
   /**
    * The class indices of labels: those of the model (the default; samples of other classes are skipped), or those of
    * the dataset (all samples are used).
@@ -88,7 +90,7 @@ export class ModelDataset {
   constructor(
     private readonly model: Model,
     private readonly dataset: Dataset,
-    { domains, limit = Number.POSITIVE_INFINITY, labels = "model" }: DatasetChoice = {},
+    { domains, limit = Number.POSITIVE_INFINITY, labels = "model", only }: DatasetChoice = {},
   ) {
     this.match = matchClasses(labels === "model" ? model.classes : dataset.classes, dataset.classes);
     const { places, unknown, missing } = this.match;
@@ -100,8 +102,9 @@ export class ModelDataset {
     const wanted = domains ? domainsNamed(dataset, domains) : dataset.domains;
     let skipped = 0;
     this.chosen = wanted.map((domain) => {
-      const known = Array.from(domain.labels.keys()).filter((i) => places[domain.labels[i]] !== undefined);
-      skipped += domain.count - known.length;
+      const all = Array.from(domain.labels.keys()).filter((i) => !only || only.has(nameOf(domain, i)));
+      const known = all.filter((i) => places[domain.labels[i]] !== undefined);
+      skipped += all.length - known.length;
       return { domain, places: evenlyChosen(known, limit) };
     });
     this.notes = [
@@ -141,8 +144,8 @@ export class ModelDataset {
     }
   }
 
-  private sample({ name: domain, labels, files }: Domain, i: number): LabelledSample {
-    return { name: files?.[i] ?? `${domain}/${i}`, domain, label: this.match.places[labels[i]]! };
+  private sample(domain: Domain, i: number): LabelledSample {
+    return { name: nameOf(domain, i), domain: domain.name, label: this.match.places[domain.labels[i]]! };
   }
 
   private sourceOf({ files }: Domain): Pick<SampleSource, "find" | "make" | "plain" | "started"> {
@@ -163,6 +166,9 @@ export class ModelDataset {
     >;
   }
 }
+
+/** The name of a sample. */
+const nameOf = ({ name, files }: Domain, i: number): string => files?.[i] ?? `${name}/${i}`;
 
 /** Arrays must have the shape of the model's input; pictures are resized to it. */
 function checkShape({ about: { preprocessing }, path }: Model, dataset: Dataset): void {

@@ -155,6 +155,7 @@ test("eval compares a model with another on the same pictures", async () => {
   );
   const { against, byClass, notes } = jsonPrinted();
   expect(against).toMatchObject({ model: other, overall: { count: 24 } });
+  expect(against.classes).toEqual({ onlyThis: ["x"], onlyOther: ["other"], excluded: 24 });
   expect(against.domains.map(({ domain, count }: { domain: string; count: number }) => [domain, count])).toEqual([
     ["paint", 8],
     ["photo", 8],
@@ -164,6 +165,12 @@ test("eval compares a model with another on the same pictures", async () => {
   expect(notes).toContain(
     'the other model: the model was trained on domains with the same name ("photo", "paint"); if these are the same pictures, the results are too optimistic',
   );
+  printed.stdout = "";
+  expect(await used("eval", "--data", data, "--against", other, "--limit", "4")).toBe(0);
+  expect(printed.stdout).toMatch(
+    /\nwarning: the models have different classes \(only this model has "x", only the other has "other"\), so their tasks are not equally difficult; 6 pictures of classes that the other does not know are excluded from the comparison\n$/,
+  );
+  expect(printed.stdout).toMatch(/^all +6 /m); // the same six pictures, although each model alone would choose others
   expect(await used("eval", "--data", data, "--against", join(folder, "nowhere"))).toBe(2);
 });
 
