@@ -134,6 +134,10 @@ async function predict(path: string, given: readonly string[], flags: PredictFla
       if (marked.distance) percentiles.push(marked.distance.percentile);
       if (marked.truncated)
         notes.push(`picture ${showName(pictures[place])}: the file is truncated; the readable part was used`);
+      if (marked.damage !== undefined)
+        notes.push(
+          `picture ${showName(pictures[place])}: the file is damaged; parts of the picture may be wrong (${marked.damage})`,
+        );
       await copies?.add(inputs[place], pictures[place], marked.unknown ? null : marked.label);
       const heat = explained ? await explained.add(found[place], marked.label) : undefined;
       if (flags.html !== undefined && shown.length < MOST_SHOWN)

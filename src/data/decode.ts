@@ -164,6 +164,13 @@ const kernelOf = (filter: Interpolation | undefined): "lanczos3" | "linear" | "c
 
 type Decoded = Omit<DecodedPicture, "truncated">;
 
+/**
+ * What libjpeg says about damaged data, and what it says about a header that some programs write. libvips has one message for all
+ * threads, so that of a file is missing if another thread took it.
+ */
+const damagedData = /Corrupt JPEG data.*|Inconsistent progression sequence.*/;
+const harmless = /Invalid SOS parameters/;
+
 /** Decodes strictly, and if that fails, as far as possible. */
 async function decodeBySharp(
   bytes: Uint8Array,
@@ -176,7 +183,9 @@ async function decodeBySharp(
     try {
       return { ...(await decodeOnce(bytes, header, options, "warning")), truncated };
     } catch (warning) {
-      found = { damage: (warning as Error).message.split("\n")[0].replace(/^VipsJpeg: /, "") };
+      const { message } = warning as Error;
+      const [damage = "damaged JPEG data"] = message.match(damagedData) ?? [];
+      if (!harmless.test(message)) found = { damage };
     }
   try {
     return { ...(await decodeOnce(bytes, header, options, "truncated")), truncated, ...found };

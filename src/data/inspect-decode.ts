@@ -13,7 +13,9 @@ async function faultOf(path: string): Promise<Omit<BadPicture, "index"> | undefi
   try {
     const { truncated, damage } = await decodeFile(path, { shortSide: null, reportDamage: true });
     if (truncated) return { kind: "truncated", what: "is truncated: only a part can be decoded" };
-    return damage === undefined ? undefined : { kind: "damaged", what: `a part of the picture is wrong (${damage})` };
+    return damage === undefined
+      ? undefined
+      : { kind: "damaged", what: `parts of the picture may be wrong (${damage})` };
   } catch (error) {
     const { message } = (error as Error).cause instanceof Error ? ((error as Error).cause as Error) : (error as Error);
     return { kind: "broken", what: `cannot be decoded (${message.split("\n")[0]})` };

@@ -110,7 +110,7 @@ export function givenPictures(
   { inputShape, mean, std, resize, interpolation, shortSide, upright, channelsLast }: PictureShape,
 ): Omit<SampleSource<DecodedPicture>, "nameOf" | "expect"> {
   const reading: Promise<unknown>[] = [];
-  const decoding = { shortSide, filter: interpolation, upright };
+  const decoding = { shortSide, filter: interpolation, upright, reportDamage: true };
   const decode = async (input: PictureInput, i: number): Promise<DecodedPicture> => {
     if (typeof input !== "string") return decodeBytes(input, `number ${i + 1}`, decoding);
     const bytes = readPicture(input);

@@ -35,6 +35,8 @@ export interface Prediction {
   readonly distance: DomainDistance | null;
   /** Whether the file is truncated, so that only its readable part was used. */
   readonly truncated: boolean;
+  /** The damage that the decoder noticed in the data of a JPEG file; what could be decoded was used. */
+  readonly damage?: string;
 }
 
 /** The result for one of many pictures: a prediction, or why the picture could not be read. */
@@ -51,6 +53,12 @@ export interface PredictOptions {
 }
 
 const BATCH_SIZE = 64;
+
+/** What was wrong with the file of a decoded picture. */
+const faultsOf = ({ truncated, damage }: DecodedPicture): Pick<Prediction, "truncated" | "damage"> => ({
+  truncated,
+  ...(damage !== undefined && { damage }),
+});
 
 /** In JavaScript any value can be passed: `fetch` returns an ArrayBuffer. */
 function checkInput(picture: unknown, i: number): void {
@@ -128,7 +136,7 @@ export class Model implements Disposable {
       using x = plainTensor(source, found);
       const predictions = x ? await this.predictAside(x, { top }) : [];
       const outcomes = samples.map(({ index: place }, i): PictureResult => {
-        return { place, prediction: { ...predictions[i], truncated: found[i].truncated } };
+        return { place, prediction: { ...predictions[i], ...faultsOf(found[i]) } };
       });
       for (const [{ index: place }, { problem }] of lost) outcomes.push({ place, problem: new DataError(problem) });
       yield* outcomes.sort((a, b) => a.place - b.place);
@@ -174,7 +182,7 @@ export class Model implements Disposable {
   /** Decodes a picture's file, for `predictDecoded`. */
   decode(picture: Uint8Array): Promise<DecodedPicture> {
     const { shortSide, interpolation: filter } = this.pictures();
-    return decodeBytes(picture, "as sent", { shortSide, filter, upright: true });
+    return decodeBytes(picture, "as sent", { shortSide, filter, upright: true, reportDamage: true });
   }
 
   /** @internal Decoded pictures in the format of the network's input, to be disposed of; null for an empty list. */
@@ -189,7 +197,7 @@ export class Model implements Disposable {
   ): Promise<Prediction[]> {
     using x = this.tensorOf(pictures);
     const predictions = x ? await this.predictAside(x, options) : [];
-    return predictions.map((prediction, i) => ({ ...prediction, truncated: pictures[i].truncated }));
+    return predictions.map((prediction, i) => ({ ...prediction, ...faultsOf(pictures[i]) }));
   }
 
   /** Logits and features of samples in the format of the network's input. The tensors belong to the enclosing scope. */

@@ -309,6 +309,7 @@ test("a truncated picture is marked in every format, and a picture of any shape 
     sharp({ create: { width, height, channels: 3, background: "red", noise } });
   const whole = await drawn(90, 70).jpeg().toBuffer();
   writeFileSync(join(odd, "cut.jpg"), whole.subarray(0, whole.length / 2));
+  writeFileSync(join(odd, "damaged.jpg"), Buffer.from(whole).fill(0, 700, whole.length - 20));
   await drawn(500, 1).png().toFile(join(odd, "thread.png"));
   await drawn(10, 3000).jpeg().toFile(join(odd, "ribbon.jpg"));
   await drawn(70_000, 1).png().toFile(join(odd, "very-long.png"));
@@ -320,11 +321,15 @@ test("a truncated picture is marked in every format, and a picture of any shape 
     .map((line) => JSON.parse(line));
   expect(rows.map(({ picture, truncated }) => [basename(picture), truncated])).toEqual([
     ["cut.jpg", true],
+    ["damaged.jpg", false],
     ["ribbon.jpg", false],
     ["thread.png", false],
     ["too-long.png", undefined],
     ["very-long.png", false],
   ]);
+  expect(printed.stderr).toMatch(
+    /damaged\.jpg: the file is damaged; parts of the picture may be wrong \((Corrupt|damaged) JPEG/,
+  );
   expect(printed.stderr).toMatch(/too-long\.png: could not be decoded: it has 140000 × 1 pixels/);
   process.exitCode = undefined;
   printed.stdout = "";
