@@ -3,7 +3,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { isAbsolute, join, relative, resolve } from "node:path";
 import type { PictureDataset } from "../data/dataset.js";
-import { countOf } from "../data/show-name.js";
+import { countOf, listNames } from "../data/show-name.js";
 import { UsageError } from "../errors.js";
 import { modelFile } from "../model/load-model.js";
 import { type BeforeAndAfter, compareWithEarlier } from "../own-data/before-and-after.js";
@@ -57,6 +57,11 @@ export async function comparedText(found: BeforeAndAfter | undefined): Promise<s
   const notes = [
     ...(found.skipped > 0
       ? [`note: ${countOf(found.skipped, "validation picture")} excluded, which the earlier model was trained on`]
+      : []),
+    ...(found.ofNewClasses > 0
+      ? [
+          `note: the earlier model does not have ${found.newClasses.length === 1 ? "the class" : "the classes"} ${listNames(found.newClasses)}, so ${countOf(found.ofNewClasses, "picture counts", "pictures count")} as wrong for it`,
+        ]
       : []),
     ...(found.unknown
       ? [

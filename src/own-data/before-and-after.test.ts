@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { writeMadeModel } from "../../tests/support/made-model.js";
 import { makePictureFolder } from "../../tests/support/made-pictures.js";
+import { comparedText } from "../cli/train-against.js";
 import type { PictureDataset } from "../data/dataset.js";
 import { openDataset } from "../data/open-dataset.js";
 import { makeFolder } from "../files/make-folder.js";
@@ -41,6 +42,19 @@ test("each picture counts once: as the earlier model said when it held it back, 
   expect(found).toMatchObject({ skipped: 1, unknown: false });
   expect(found.overall).toMatchObject({ count: 3, onlyFirst: 0, onlySecond: 3 - right });
   expect(found.domains.map(({ domain, count }) => [domain, count])).toEqual([["shop", 3]]);
+});
+
+test("classes that the earlier model does not have are reported with the number of their pictures", async () => {
+  const [one, other] = dataset.domains[0].files;
+  const [label] = dataset.classes;
+  const added = { name: other, domain: "shop", label: "added", predicted: "added" };
+  keep(after, { pictures: [{ name: one, domain: "shop", label, predicted: label }, added], trained: [] });
+  keep(before, { pictures: [], trained: [] });
+  const found = await compareWithEarlier(after, before, dataset);
+  expect(found).toMatchObject({ newClasses: ["added"], ofNewClasses: 1, overall: { count: 2 } });
+  expect(await comparedText(found)).toContain(
+    'note: the earlier model does not have the class "added", so 1 picture counts as wrong for it\n',
+  );
 });
 
 test("if it is unknown what the earlier model was trained on, all pictures count, with a note", async () => {

@@ -24,6 +24,9 @@ export interface BeforeAndAfter {
   readonly domains: readonly (PairedModels & { readonly domain: string })[];
   /** The number of validation pictures that are excluded because the earlier model was trained on them. */
   readonly skipped: number;
+  /** The classes that the earlier model does not have, and the number of compared pictures of them, which it cannot classify correctly. */
+  readonly newClasses: readonly string[];
+  readonly ofNewClasses: number;
   /** Whether it is unknown which pictures the earlier model was trained on. */
   readonly unknown: boolean;
 }
@@ -62,7 +65,7 @@ export async function compareWithEarlier(
   using model = await loadModel(earlier, { device });
   const labels = [...new Set(now.pictures.map(({ label }) => label))];
   // Class names are matched as in `nudge eval`, where case and punctuation may differ.
-  const { places } = matchClasses(model.classes, labels);
+  const { places, unknown: newClasses } = matchClasses(model.classes, labels);
   const called = new Map(
     labels.flatMap((label, i) => (places[i] === undefined ? [] : [[model.classes[places[i]!], label]])),
   );
@@ -87,6 +90,8 @@ export async function compareWithEarlier(
     overall: paired(pairs),
     domains: names.map((domain) => ({ domain, ...paired(pairs.filter((each) => each.domain === domain)) })),
     skipped: now.pictures.length - counted.length,
+    newClasses,
+    ofNewClasses: pairs.filter(({ label }) => newClasses.includes(label)).length,
     unknown: before === undefined,
   };
 }
