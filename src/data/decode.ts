@@ -164,12 +164,24 @@ const kernelOf = (filter: Interpolation | undefined): "lanczos3" | "linear" | "c
 
 type Decoded = Omit<DecodedPicture, "truncated">;
 
-/**
- * What libjpeg says about damaged data, and what it says about a header that some programs write. libvips has one message for all
- * threads, so that of a file is missing if another thread took it.
- */
+/** What libjpeg says about damaged data. libvips has one message for all threads, so it is missing if another thread took it. */
 const damagedData = /Corrupt JPEG data.*|Inconsistent progression sequence.*/;
-const harmless = /Invalid SOS parameters/;
+
+/**
+ * Whether the first scan of a sequential JPEG has a spectral selection other than 0 to 63. Some programs write such files. Decoders
+ * ignore it, and libjpeg warns about it as it does about damaged data.
+ */
+function hasUnusualScan(bytes: Uint8Array): boolean {
+  let isSequential = false;
+  for (let at = 2; at + 4 <= bytes.length && bytes[at] === 0xff; ) {
+    const marker = bytes[at + 1];
+    const next = marker === 0xff ? at + 1 : at + 2 + bytes[at + 2] * 256 + bytes[at + 3];
+    if (marker === 0xc0 || marker === 0xc1) isSequential = true;
+    if (marker === 0xda) return isSequential && bytes.subarray(next - 3, next).join() !== "0,63,0";
+    at = next;
+  }
+  return false;
+}
 
 /** Decodes strictly, and if that fails, as far as possible. */
 async function decodeBySharp(
@@ -179,13 +191,12 @@ async function decodeBySharp(
 ): Promise<DecodedPicture> {
   const { truncated } = header;
   let found: { damage?: string } = {};
-  if (reportDamage && header.format === "JPEG")
+  if (reportDamage && header.format === "JPEG" && !hasUnusualScan(bytes))
     try {
       return { ...(await decodeOnce(bytes, header, options, "warning")), truncated };
     } catch (warning) {
-      const { message } = warning as Error;
-      const [damage = "damaged JPEG data"] = message.match(damagedData) ?? [];
-      if (!harmless.test(message)) found = { damage };
+      const [damage = "damaged JPEG data"] = (warning as Error).message.match(damagedData) ?? [];
+      found = { damage };
     }
   try {
     return { ...(await decodeOnce(bytes, header, options, "truncated")), truncated, ...found };
