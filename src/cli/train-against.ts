@@ -63,6 +63,9 @@ export async function comparedText(found: BeforeAndAfter | undefined): Promise<s
           `note: the earlier model does not have ${found.newClasses.length === 1 ? "the class" : "the classes"} ${listNames(found.newClasses)}, so ${countOf(found.ofNewClasses, "picture counts", "pictures count")} as wrong for it`,
         ]
       : []),
+    ...(found.formerClasses.length > 0
+      ? [`note: only the earlier model has ${listNames(found.formerClasses)}, so its task is more difficult`]
+      : []),
     ...(found.unknown
       ? [
           "note: it is not known which pictures the earlier model was trained on; if some are among these, it looks better than it is",

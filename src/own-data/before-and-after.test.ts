@@ -50,7 +50,9 @@ test("classes that the earlier model does not have are reported with the number 
   const added = { name: other, domain: "shop", label: "added", predicted: "added" };
   keep(after, { pictures: [{ name: one, domain: "shop", label, predicted: label }, added], trained: [] });
   keep(before, { pictures: [], trained: [] });
+  writeMadeModel(join(after, "model.safetensors"), { classes: [label, "added"] });
   const found = await compareWithEarlier(after, before, dataset);
+  expect(found.formerClasses).toEqual([dataset.classes[1]]);
   expect(found).toMatchObject({ newClasses: ["added"], ofNewClasses: 1, overall: { count: 2 } });
   expect(await comparedText(found)).toContain(
     'note: the earlier model does not have the class "added", so 1 picture counts as wrong for it\n',

@@ -13,7 +13,7 @@ import type { PictureDataset } from "../data/dataset.js";
 import { DataError } from "../errors.js";
 import { parseStored, type Schema } from "../files/stored-json.js";
 import { matchClasses } from "../model/dataset-batches.js";
-import { loadModel } from "../model/index.js";
+import { loadModel, readModelAbout } from "../model/index.js";
 import { HELD_BACK_FILE, type HeldBack } from "../training/held-back.js";
 
 export interface BeforeAndAfter {
@@ -27,6 +27,8 @@ export interface BeforeAndAfter {
   /** The classes that the earlier model does not have, and the number of compared pictures of them, which it cannot classify correctly. */
   readonly newClasses: readonly string[];
   readonly ofNewClasses: number;
+  /** The classes that only the earlier model has. */
+  readonly formerClasses: readonly string[];
   /** Whether it is unknown which pictures the earlier model was trained on. */
   readonly unknown: boolean;
 }
@@ -91,6 +93,7 @@ export async function compareWithEarlier(
     domains: names.map((domain) => ({ domain, ...paired(pairs.filter((each) => each.domain === domain)) })),
     skipped: now.pictures.length - counted.length,
     newClasses,
+    formerClasses: matchClasses(model.classes, readModelAbout(run).classes).missing,
     ofNewClasses: pairs.filter(({ label }) => newClasses.includes(label)).length,
     unknown: before === undefined,
   };
