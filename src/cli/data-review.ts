@@ -34,8 +34,8 @@ Five models (exact probes on frozen features) are trained, each on four fifths
 of the pictures, and each predicts the fifth that it was not trained on. A label
 should be checked if another class is as probable for the picture as that class
 usually is for its own pictures (confident learning). The model can be wrong
-too, so the page shows these pictures and you decide. Your decisions are written to the manifest immediately; the folder is
-not changed. Then:
+too, so the page shows these pictures and you decide. Your decisions are written
+to the manifest immediately; the folder is not changed. Then:
   nudge train --data pictures-reviewed.csv`;
 
 /** The command. `write` receives its output. */
