@@ -4,7 +4,8 @@ import { configDefaults, defineConfig } from "vitest/config";
 
 /**
  * Folders whose tests share a process per core, because loading libtorch and the sources takes longer than most of these
- * files. A file that counts tensors, or changes or looks at its process, has a process of its own, like all other files.
+ * files. A file that counts tensors, registers parts, or changes or looks at its process, has a process of its own, like all
+ * other files.
  */
 const FOLDERS = [
   ...["algorithms", "analysis", "averaging", "data", "drawing", "engine", "export", "files", "model", "nn", "optim"],
@@ -12,7 +13,7 @@ const FOLDERS = [
   "settings",
 ].map((folder) => `src/${folder}`);
 const ALONE =
-  /liveTensors|memory\(|\bgc\(|\bvi\.|\bprocess\.|child_process|worker_threads|loadPlugins|setThreads|\bmain\(/;
+  /liveTensors|memory\(|\bgc\(|\bvi\.|\bprocess\.|child_process|worker_threads|loadPlugins|\bregister\(|setThreads|\bmain\(/;
 
 const root = new URL(".", import.meta.url).pathname;
 const shared = [...FOLDERS, "tests/parity"]
