@@ -4,6 +4,7 @@
  */
 import { algorithms } from "../../dist/algorithms/index.js";
 import { COST_COLUMNS, costCells } from "../../dist/cli/bench-algorithms.js";
+import { markdown } from "./rows.mjs";
 
 /** What may surprise in the default form of a method. @type {Readonly<Record<string, string>>} */
 const QUIRKS = {
@@ -58,7 +59,7 @@ const switchesOf = ({ hparams }) =>
 
 /**
  * The table. Every algorithm must be in the record.
- * @param {{ rows: readonly { id: string, ratio: number, peak: number, ermPeak: number, passes: { forward: number, backward: number } }[] }} result
+ * @param {import("../../dist/bench/algorithms.js").AlgorithmsResult} result
  */
 export function methodsTable({ rows }) {
   const unknown = Object.keys(QUIRKS).find((id) => !Object.hasOwn(algorithms, id));
@@ -67,11 +68,9 @@ export function methodsTable({ rows }) {
   const cells = Object.values(algorithms).map((definition) => {
     const row = rows.find(({ id }) => id === definition.id);
     if (!row) throw new Error(`the record has no cost of ${definition.title}; measure all algorithms again`);
-    const { ratio, peak, ermPeak, passes } = row;
-    const times = (/** @type {number} */ value) => `${value.toFixed(2)}×`;
-    const count = [passes.forward, passes.backward].map((each) => Number(each.toFixed(2))).join(" + ");
+    const [title, , time, , memory, passes] = costCells(row);
     const own = [needsOf(definition), switchesOf(definition), QUIRKS[definition.id] ?? ""];
-    return [definition.title, times(ratio), times(peak / ermPeak), count, ...own.map((cell) => cell || "–")];
+    return [title, time, memory, passes, ...own.map((cell) => cell || "–")];
   });
   return tableOf(header, cells, (i) => i >= 1 && i <= 3);
 }
@@ -82,5 +81,5 @@ export const costsTable = ({ rows }) => tableOf(COST_COLUMNS, rows.map(costCells
 /** @param {readonly string[]} header @param {readonly (readonly string[])[]} cells @param {(i: number) => boolean} isNumber */
 function tableOf(header, cells, isNumber) {
   const rule = header.map((_, i) => (isNumber(i) ? "---:" : "---"));
-  return [header, rule, ...cells].map((line) => `| ${line.join(" | ")} |`).join("\n");
+  return markdown([header, rule, ...cells]);
 }

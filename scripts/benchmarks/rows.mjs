@@ -238,5 +238,8 @@ export function tableOf(rows) {
     ["---", "---", "---:", "---:", "---:", "---:", "---"],
     ...cells,
   ];
-  return lines.map((line) => `| ${line.join(" | ")} |`).join("\n");
+  return markdown(lines);
 }
+
+/** A Markdown table. Its second line is the rule. @param {readonly (readonly string[])[]} lines */
+export const markdown = (lines) => lines.map((line) => `| ${line.join(" | ")} |`).join("\n");

@@ -23,6 +23,7 @@ import { DataError } from "../errors.js";
 import { type DecodedPicture, longestSide, mostPixels } from "./decoded-picture.js";
 import { defaultShortSide } from "./default-short-side.js";
 import type { Interpolation } from "./framing.js";
+import { hasUnusualScan } from "./picture-header/jpeg.js";
 import { bytesInMemory } from "./picture-header/tiff-tags.js";
 import { type PictureHeader, readPictureHeader } from "./picture-header.js";
 import { readBmp } from "./read-bmp.js";
@@ -166,22 +167,6 @@ type Decoded = Omit<DecodedPicture, "truncated">;
 
 /** What libjpeg says about damaged data. libvips has one message for all threads, so it is missing if another thread took it. */
 const damagedData = /Corrupt JPEG data.*|Inconsistent progression sequence.*/;
-
-/**
- * Whether the first scan of a sequential JPEG has a spectral selection other than 0 to 63. Some programs write such files. Decoders
- * ignore it, and libjpeg warns about it as it does about damaged data.
- */
-function hasUnusualScan(bytes: Uint8Array): boolean {
-  let isSequential = false;
-  for (let at = 2; at + 4 <= bytes.length && bytes[at] === 0xff; ) {
-    const marker = bytes[at + 1];
-    const next = marker === 0xff ? at + 1 : at + 2 + bytes[at + 2] * 256 + bytes[at + 3];
-    if (marker === 0xc0 || marker === 0xc1) isSequential = true;
-    if (marker === 0xda) return isSequential && bytes.subarray(next - 3, next).join() !== "0,63,0";
-    at = next;
-  }
-  return false;
-}
 
 /** Decodes strictly, and if that fails, as far as possible. */
 async function decodeBySharp(

@@ -59,7 +59,10 @@ export interface RunSettings {
   readonly fixed: FixedSettings;
   /** For runs from before `fixed` existed: the values that differed from the default or the draw of the run. */
   readonly given?: FixedSettings;
-  /** Settings of the optimization that a search can draw, besides hyperparameters; absent if they have their defaults. */
+  /**
+   * Settings of the optimization that a search can draw, besides hyperparameters; absent if they have their defaults, as in
+   * runs from before there was a choice.
+   */
   readonly optimizer?: PluginSettings;
   readonly schedule?: PluginSettings;
   readonly warmupSteps?: number;

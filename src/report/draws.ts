@@ -3,6 +3,7 @@
  * values.
  */
 
+import { parseRange } from "../hparams.js";
 import type { FixedSettings } from "../records/fixed-settings.js";
 import type { EvaluatedRun, SettingScalar } from "../records/index.js";
 import { type GroupResult, groupRuns, rankHparams } from "../selection/index.js";
@@ -73,8 +74,7 @@ export function searchedNames(
 ): string[] {
   const varying = new Set(varyingNames(values));
   const isRange = (value: SettingScalar | undefined): boolean =>
-    // as in settings/search.ts
-    typeof value === "string" && /^\{.+\}$|U\(.+\)/.test(value);
+    typeof value === "string" && parseRange(value) !== null;
   const names = new Set(values.flatMap((each) => Object.keys(each)));
   return [...names].filter(
     (name) => varying.has(name) || isRange(fixed[name]) || isRange(fixed[`${algorithm}.${name}`]),

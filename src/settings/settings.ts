@@ -10,7 +10,7 @@ import type { PluginFile } from "../definitions.js";
 import { canonicalJson, type KnownTexts, textHash } from "../files/canonical-json.js";
 import type { Precision } from "../nn/precision.js";
 import { underFormerNames } from "../options.js";
-import type { PluginSettings, RunSettings, SettingScalar } from "../records/run.js";
+import type { RunSettings, SettingScalar } from "../records/run.js";
 import type { PreprocessingName, Resize } from "./preprocessing.js";
 import type { ProtocolName } from "./protocols.js";
 
@@ -74,18 +74,7 @@ export interface TrainSettings extends RunSettings {
   readonly protocol: ProtocolName;
   /** The plug-ins that parts of the run came from; absent if all parts are built-in. */
   readonly plugins?: readonly PluginFile[];
-  /**
-   * The optimizer; absent for Adam, as in runs from before there was a choice. The fields below are absent if they have
-   * their defaults.
-   */
-  readonly optimizer?: PluginSettings;
-  readonly schedule?: PluginSettings;
-  readonly warmupSteps?: number;
-  readonly clipNorm?: number;
-  readonly headLr?: number;
-  readonly layerDecay?: number;
   readonly freeze?: Freeze;
-  readonly stochasticDepth?: number;
   /** The number of evaluations without a better validation accuracy after which the run stops. */
   readonly patience?: number;
   readonly steps: number;

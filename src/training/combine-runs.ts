@@ -7,7 +7,6 @@
 
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
-import { setImmediate as turn } from "node:timers/promises";
 import { Loader } from "../data/loader.js";
 import type { SplitName } from "../data/split.js";
 import { setThreads } from "../engine/device.js";
@@ -22,6 +21,7 @@ import { resolve } from "../settings/resolve.js";
 import { type TrainSettings, trainDomainsOf } from "../settings/settings.js";
 import { evaluate, validationMean } from "./evaluate.js";
 import { addDistance, plainLoader } from "./model-distance.js";
+import { pauseUnless } from "./pause.js";
 import { loaderOptions, openSamples } from "./samples.js";
 import {
   checkCompatible,
@@ -58,10 +58,7 @@ export interface Combined {
  */
 export async function combineRuns(paths: readonly string[], options: CombineOptions): Promise<Combined> {
   const { kind, device, threads, memo, out, say, shouldStop = () => false } = options;
-  const pause = async (): Promise<void> => {
-    await turn(); // a signal to stop is an event
-    if (shouldStop()) throw new StoppedError("asked to stop");
-  };
+  const pause = pauseUnless(shouldStop);
   const first = ingredientOf(paths[0]);
   const plan = await resolve(
     { fixed: Object.keys(first.settings.fixed), ...first.settings.request, device, threads },
@@ -85,10 +82,7 @@ export async function combineRuns(paths: readonly string[], options: CombineOpti
       predict: (x: Tensor) => Tensor,
       isWanted: (domain: string, part: SplitName) => boolean,
       from = loader,
-    ) =>
-      evaluate({
-        ...{ loader: from, split: samples.split, step: steps - 1, model: name, predict, isWanted, pause },
-      });
+    ) => evaluate({ loader: from, split: samples.split, step: steps - 1, model: name, predict, isWanted, pause });
     const ofSelection = (domain: string, part: SplitName): boolean =>
       part === "out" || (part === "in" && testDomains.includes(domain));
     if (kind === "ensemble") {

@@ -36,6 +36,7 @@ import type { KeptPictures } from "./kept-pictures.js";
 import type { Learner } from "./learner.js";
 import { makeLearner } from "./make-learner.js";
 import { plainLoader } from "./model-distance.js";
+import { pauseUnless } from "./pause.js";
 import { quietReporter, type Reporter } from "./reporter.js";
 import { retrain } from "./retrain.js";
 import { readValidated } from "./retrain-length.js";
@@ -130,10 +131,7 @@ async function trainOnce(options: TrainOptions): Promise<TrainOutcome> {
   const losses: ValidationLoss[] = [];
   using learner = makeLearner(plan, samples.makeBackbone, {}, losses);
   const followers = plan.averaging.map((definition, i) => definition(settings.averaging[i].settings, dataset.id));
-  const pause = async (): Promise<void> => {
-    await turn();
-    if (shouldStop()) throw new StoppedError("asked to stop");
-  };
+  const pause = pauseUnless(shouldStop);
   try {
     checkValidation(plan);
     if (settings.headFirst === true && !existsSync(folder.lastCheckpoint)) {

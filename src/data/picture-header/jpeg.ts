@@ -57,3 +57,19 @@ export function readJpeg(source: ByteSource): HeaderReading {
   }
   return { problem: "a JPEG whose header does not end" };
 }
+
+/**
+ * Whether the first scan of a sequential JPEG has a spectral selection other than 0 to 63. Some programs write such files. Decoders
+ * ignore it, and libjpeg warns about it as it does about damaged data.
+ */
+export function hasUnusualScan(bytes: Uint8Array): boolean {
+  let isSequential = false;
+  for (let at = 2; at + 4 <= bytes.length && bytes[at] === 0xff; ) {
+    const marker = bytes[at + 1];
+    const next = marker === 0xff ? at + 1 : at + 2 + bytes[at + 2] * 256 + bytes[at + 3];
+    if (marker === 0xc0 || marker === 0xc1) isSequential = true;
+    if (marker === 0xda) return isSequential && bytes.subarray(next - 3, next).join() !== "0,63,0";
+    at = next;
+  }
+  return false;
+}
