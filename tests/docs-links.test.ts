@@ -55,6 +55,6 @@ test("every relative link and anchor in the Markdown files has a target", () => 
 test("the index of the docs lists every page", () => {
   const index = readFileSync(join(root, "docs/README.md"), "utf8");
   const pages = markdownFiles(join(root, "docs")).map((path) => relative(join(root, "docs"), path));
-  for (const page of pages.filter((each) => each !== "README.md" && !/^(sweeps|reference\/api\/(?!README))/.test(each)))
+  for (const page of pages.filter((each) => each !== "README.md" && !/^(sweeps|reference\/api\/)/.test(each)))
     expect(index, `docs/README.md does not link ${page}`).toContain(`(${page})`);
 });
