@@ -7,7 +7,7 @@
  *     npm run setup && node scripts/pack-portable.mjs        writes build/nudge-portable.tar.xz
  *     tar xf nudge-portable.tar.xz && nudge-portable/nudge doctor      there: builds the addon once, then runs
  */
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -46,6 +46,9 @@ for (const name of runtimePackages()) {
   cpSync(join(root, "node_modules", name), join(stage, "node_modules", name), { recursive: true, dereference: true });
 }
 cpSync(process.execPath, join(stage, "node"), { dereference: true });
+// Runs record the commit of the program that made them.
+const commit = spawnSync("git", ["describe", "--always", "--dirty", "--abbrev=12"], { cwd: root, encoding: "utf8" });
+if (commit.status === 0) writeFileSync(join(stage, "commit.txt"), commit.stdout);
 writeFileSync(
   join(stage, "nudge"),
   `#!/bin/sh

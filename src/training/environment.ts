@@ -4,7 +4,9 @@
  */
 
 import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { availableParallelism, hostname } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { loadNative } from "../engine/load.js";
 
@@ -43,16 +45,24 @@ export function environment(device: string, nudge: string): Environment {
 
 let known: { readonly commit: string | null } | undefined;
 
-/** Returns the commit of this program if it is a clone, or null if it was installed. Asked once: the program is loaded. */
+/** The commit of this program, or null if it was installed from a package. Asked once: the program is loaded. */
 function commit(): string | null {
-  known ??= { commit: askGit() };
+  known ??= { commit: commitOf(fileURLToPath(new URL("../..", import.meta.url))) };
   return known.commit;
 }
 
-function askGit(): string | null {
-  const cwd = fileURLToPath(new URL("../..", import.meta.url));
+/** The file in a portable archive that names the commit it was made from (scripts/pack-portable.mjs). */
+const COMMIT_FILE = "commit.txt";
+
+/** The commit of a program in a folder: of the clone, or of the clone that a portable archive was made from. */
+export function commitOf(folder: string): string | null {
   const git = (...args: string[]): string =>
-    execFileSync("git", args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
+    execFileSync("git", args, { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
+  try {
+    return readFileSync(join(folder, COMMIT_FILE), "utf8").trim() || null;
+  } catch {
+    // not from an archive
+  }
   try {
     return git("ls-files", "package.json") === "" ? null : git("describe", "--always", "--dirty", "--abbrev=12");
   } catch {

@@ -19,7 +19,7 @@ import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { parseArgs } from "node:util";
 import { loadPlugins } from "../../dist/cli/plugins.js";
-import { planCommand } from "../../dist/cli/sweep-plan.js";
+import { planSweep } from "../plan-sweep.mjs";
 import { BLOCKS, keyOf, WEIGHTS } from "./blocks.mjs";
 import { calibrate } from "./calibration.mjs";
 import { nudge, plugins, runsOf, stop, top } from "./study.mjs";
@@ -100,16 +100,6 @@ function plannedRows() {
   }));
 }
 
-/** `nudge sweep plan`, in this process: what it prints, as data. @param {string[]} words */
-async function plan(words) {
-  let text = "";
-  const command = planCommand((part) => {
-    text += part;
-  });
-  await command.parseAsync(words, { from: "user" }).catch((error) => stop(`nudge: ${error.message}`, 1));
-  return JSON.parse(text);
-}
-
 const rows = values.calibrate ? calibrationRows() : plannedRows();
 if (block.pack && !existsSync(out)) nudge(["unpack", join(top, block.pack), "--out", out]);
 const where = ["--data", data, ...(root ? ["--root", root] : []), "--backbone", backbone, "--out", out];
@@ -124,8 +114,8 @@ const together = [
 await loadPlugins(plugins.split(delimiter));
 for (let trial = first; trial <= last; trial++)
   for (const { method, settings } of together) {
-    const words = [...where, "--name", sweepName, "--trials", `${trial}-${trial}`, "--no-measure", "--json"];
-    const planned = await plan([...words, "--algorithms", method, ...block.options, ...settings, ...more]);
+    const words = [...where, "--name", sweepName, "--trials", `${trial}-${trial}`];
+    const planned = await planSweep([...words, "--algorithms", method, ...block.options, ...settings, ...more]);
     asked += planned.asked;
     added += planned.added;
     done += planned.done;
