@@ -13,12 +13,14 @@ import { cdann } from "./cdann.js";
 import { condCad } from "./cond-cad.js";
 import { coral } from "./coral.js";
 import { dann } from "./dann.js";
+import { disam } from "./disam.js";
 import { eqrm } from "./eqrm.js";
 import { erm } from "./erm.js";
 import { ermPlusPlus } from "./erm-plus-plus.js";
 import { fish } from "./fish.js";
 import { fishr } from "./fishr.js";
 import { groupDro } from "./group-dro.js";
+import { gsam } from "./gsam.js";
 import { ibErm } from "./ib-erm.js";
 import { ibIrm } from "./ib-irm.js";
 import { iga } from "./iga.js";
@@ -33,6 +35,7 @@ import { mtl } from "./mtl.js";
 import { rdm } from "./rdm.js";
 import { rsc } from "./rsc.js";
 import { sagNet } from "./sag-net.js";
+import { sagm } from "./sagm.js";
 import { sam } from "./sam.js";
 import { sandMask } from "./sand-mask.js";
 import { sd } from "./sd.js";
@@ -82,6 +85,9 @@ export const algorithms: Readonly<Record<string, AlgorithmDefinition>> = {
   rdm,
   adrmx,
   urm,
+  sagm,
+  gsam,
+  disam,
 };
 
 /**

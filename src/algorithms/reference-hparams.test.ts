@@ -58,6 +58,7 @@ const REFERENCE: Record<string, Searched> = {
   },
   "self-reg": {},
   sam: { rho: [0.05, "{0.01, 0.02, 0.05, 0.1}"] },
+  sagm: { rho: [0.05, "{0.01, 0.02, 0.05, 0.1}"], alpha: [0.001, "{0.01, 0.02, 0.05, 0.1}"] },
   dann: ADVERSARIAL,
   cdann: ADVERSARIAL,
   fish: { meta_lr: [0.5, "{0.05, 0.1, 0.5}"] },

@@ -4,16 +4,13 @@
  *
  *     ε = ρ·g/‖g‖₂,  g = ∇L(θ);   then Adam's step from θ with ∇L(θ + ε)
  *
- * There is one norm over all parameters together, as in SWAD's code, from which the published domain generalization
- * numbers come. The second pass draws dropout masks again, and the penalties are part of both passes.
+ * The second pass draws dropout masks again, and the penalties are part of both passes.
  */
 
-import { _foreachAdd_, _foreachNorm, stack } from "../engine/ops.generated.js";
-import { scope } from "../engine/scope.js";
-import { grad, noGrad, type Tensor } from "../engine/tensor.js";
 import { choice, hparam } from "../hparams.js";
 import { defineAlgorithm } from "./algorithm.js";
 import { penalisedCrossEntropy } from "./penalised-loss.js";
+import { atMovedWeights, climb, gradientsOf } from "./perturbed-weights.js";
 
 export const sam = defineAlgorithm({
   id: "sam",
@@ -31,9 +28,9 @@ export const sam = defineAlgorithm({
       optimizers: { main },
       update(batch, ctx) {
         const loss = () => penalisedCrossEntropy({ backbone, classifier }, batch, ctx);
-        const offsets = scope(() => perturbation(grad(loss(), parameters), rho));
+        const { gradients } = gradientsOf(loss, parameters);
         main.zeroGrad();
-        const perturbedLoss = withPerturbation(parameters, offsets, () => {
+        const perturbedLoss = atMovedWeights(parameters, climb(gradients, rho), () => {
           const value = loss();
           value.backward();
           return value;
@@ -45,23 +42,3 @@ export const sam = defineAlgorithm({
     };
   },
 });
-
-/** Runs `action` with perturbed parameters, and restores them afterwards. */
-function withPerturbation<T>(parameters: readonly Tensor[], offsets: readonly Tensor[], action: () => T): T {
-  noGrad(() => _foreachAdd_(parameters, offsets));
-  try {
-    return action();
-  } finally {
-    noGrad(() => _foreachAdd_(parameters, offsets, { alpha: -1 }));
-  }
-}
-
-/** Returns ρ·g/‖g‖₂ with the norm of all gradients together. */
-function perturbation(gradients: readonly Tensor[], rho: number): Tensor[] {
-  return noGrad(() => {
-    const norm = stack(_foreachNorm(gradients)).norm();
-    // Only a zero gradient is below the floor. The perturbation is then zero instead of 0/0.
-    const factor = norm.clamp(1e-30).reciprocal().mul(rho);
-    return gradients.map((gradient) => gradient.mul(factor));
-  });
-}

@@ -184,6 +184,72 @@ def sam(run, batch):
     return {"loss": loss}
 
 
+def moved(parameters, steps, compute):
+    """What is computed at other weights, in a copy that is put back."""
+    before = [parameter.detach().clone() for parameter in parameters]
+    with torch.no_grad():
+        for parameter, step in zip(parameters, steps):
+            parameter += step
+    value = compute()
+    with torch.no_grad():
+        for parameter, old in zip(parameters, before):
+            parameter.copy_(old)
+    return value
+
+
+def flat(tensors):
+    return torch.cat([tensor.flatten() for tensor in tensors])
+
+
+def step_with(optimizer, parameters, gradients):
+    for parameter, gradient in zip(parameters, gradients):
+        parameter.grad = gradient.clone()
+    optimizer.step()
+
+
+def sagm(run, batch):
+    x, y = joined(batch)
+    parameters = run.parameters("backbone", "classifier")
+    loss = run.loss(x, y)
+    g = torch.autograd.grad(loss, parameters)
+    scale = run.h["rho"] / flat(g).norm() - run.h["alpha"]
+    p = moved(parameters, [scale * each for each in g], lambda: torch.autograd.grad(run.loss(x, y), parameters))
+    step_with(run.optimizer("main", parameters), parameters, [(a + b) / 2 for a, b in zip(g, p)])
+    return {"loss": loss}
+
+
+def gsam(run, batch):
+    x, y = joined(batch)
+    parameters = run.parameters("backbone", "classifier")
+    loss = run.loss(x, y)
+    g = torch.autograd.grad(loss, parameters)
+    scale = run.h["rho"] / flat(g).norm()
+    p = moved(parameters, [scale * each for each in g], lambda: torch.autograd.grad(run.loss(x, y), parameters))
+    cosine = F.cosine_similarity(flat(g), flat(p), dim=0)
+    vertical = [a - cosine * flat(g).norm() * b / flat(p).norm() for a, b in zip(g, p)]
+    descent = [b - run.h["alpha"] * v for b, v in zip(p, vertical)]
+    step_with(run.optimizer("main", parameters), parameters, descent)
+    return {"loss": loss}
+
+
+def disam(run, batch):
+    x, y = joined(batch)
+    parameters = run.parameters("backbone", "classifier")
+    losses = [F.cross_entropy(run.predict(x_e), y_e) for x_e, y_e in batch]
+    mean = sum(losses) / len(losses)
+    variance = sum((each - mean) ** 2 for each in losses) / len(losses)
+    g = torch.autograd.grad(run.loss(x, y) - run.h["lambda"] * variance, parameters)
+    scale = run.h["rho"] / flat(g).norm()
+
+    def at_moved():
+        loss = run.loss(x, y)
+        return loss, torch.autograd.grad(loss, parameters)
+
+    loss, p = moved(parameters, [scale * each for each in g], at_moved)
+    step_with(run.optimizer("main", parameters), parameters, p)
+    return {"loss": loss}
+
+
 def adversarial(run, batch, conditional):
     h, nets = run.h, run.nets
     x, y = joined(batch)
@@ -459,6 +525,9 @@ def miro(run, batch):
 
 UPDATE = {
     "sam": sam,
+    "sagm": sagm,
+    "gsam": gsam,
+    "disam": disam,
     "dann": lambda run, batch: adversarial(run, batch, False),
     "cdann": lambda run, batch: adversarial(run, batch, True),
     "fish": fish,
@@ -551,6 +620,12 @@ CASES = {
         "hparams": {"lambda": 1.0, "lrMultiplier": 3, "stages": "block"},
         "penalty": SUM,
     },
+    "sagm": {"algorithm": "sagm", "hparams": {"rho": 0.05, "alpha": 0.01}},
+    "sagm + nu, large alpha": {"algorithm": "sagm", "hparams": {"rho": 0.1, "alpha": 0.5}, "penalty": SUM},
+    "gsam": {"algorithm": "gsam", "hparams": {"rho": 0.05, "alpha": 0.1}},
+    "gsam + nu, large alpha": {"algorithm": "gsam", "hparams": {"rho": 0.5, "alpha": 2.0}, "penalty": PER_SAMPLE},
+    "disam": {"algorithm": "disam", "hparams": {"rho": 0.05, "lambda": 0.1}, "sizes": [4, 2, 3]},
+    "disam + nu, large lambda": {"algorithm": "disam", "hparams": {"rho": 0.1, "lambda": 5.0}, "penalty": SUM},
 }
 for case in CASES.values():
     case["backbone"] = "toy-cnn" if case["algorithm"] in ("mix-style", "arm", "miro") else "mlp"
