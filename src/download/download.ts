@@ -256,7 +256,8 @@ function checkIsFile({ headers, body }: Answer, url: string): void {
   );
 }
 
-function checkSpace(folder: string, bytes: number): void {
+/** Throws if a disk has less space than a download needs. */
+export function checkSpace(folder: string, bytes: number): void {
   const { bavail, bsize } = statfsSync(folder);
   if (bytes > bavail * bsize)
     throw new DataError(

@@ -22,6 +22,8 @@ export interface UnpackOptions {
   readonly mostBytes?: number;
   /** The maximum number of unpacked files. */
   readonly mostFiles?: number;
+  /** Whether a file is needed, by its name in the archive. The default is all files. */
+  wants?(name: string): boolean;
 }
 
 export interface Unpacked {
@@ -93,7 +95,8 @@ class Target {
       throw this.error(
         `its entry "${showName(name)}" would be written outside the folder, so nothing of it is trusted`,
       );
-    return isLitter(path) || parts.length === 0 ? undefined : join(this.folder, ...parts);
+    if (isLitter(path) || parts.length === 0 || this.options.wants?.(parts.join("/")) === false) return undefined;
+    return join(this.folder, ...parts);
   }
 
   /** Writes one file, unless it exists with its full length. */
