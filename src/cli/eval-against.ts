@@ -5,6 +5,7 @@ import { type PairedModels, pairedModels } from "../analysis/paired-models.js";
 import { countOf, listNames, showName } from "../data/show-name.js";
 import { DataError } from "../errors.js";
 import { type TrainedOn, trainedOn } from "../model/trained-on.js";
+import { signedPoints } from "../selection/signed-points.js";
 import { knownTraining } from "./known-training.js";
 import { type DataFlags, openModelData } from "./model-data.js";
 import { type ModelFlags, openModel, progressLine } from "./model-options.js";
@@ -70,7 +71,6 @@ export async function judgeAgainst(
 }
 
 const percent = (share: number): string => (100 * share).toFixed(1);
-const signed = (share: number): string => `${share < 0 ? "-" : "+"}${percent(Math.abs(share))}`;
 
 /** The difference between the classes, as text. */
 export function classWords({ onlyThis, onlyOther, excluded }: ClassDifference): string {
@@ -95,8 +95,8 @@ export async function againstText({ model, overall, domains, classes }: Against)
     percent(each.first.accuracy),
     String(each.onlySecond),
     String(each.onlyFirst),
-    signed(each.difference),
-    `${signed(each.interval[0])} to ${signed(each.interval[1])}`,
+    signedPoints(each.difference),
+    `${signedPoints(each.interval[0])} to ${signedPoints(each.interval[1])}`,
   ];
   const rows = domains.map(({ domain, ...each }) => row(showName(domain), each));
   const head = [
@@ -114,10 +114,10 @@ export async function againstText({ model, overall, domains, classes }: Against)
 
 /** The comparison as one sentence, for a page. */
 export const againstWords = ({ model, overall, classes }: Against): string =>
-  `compared with ${showName(model)} on the same ${countOf(overall.count, "picture")}: ${signed(overall.difference)} points (95 % interval ${signed(overall.interval[0])} to ${signed(overall.interval[1])}); ${verdict(overall)}${classes ? `; ${classWords(classes)}` : ""}`;
+  `compared with ${showName(model)} on the same ${countOf(overall.count, "picture")}: ${signedPoints(overall.difference)} points (95 % interval ${signedPoints(overall.interval[0])} to ${signedPoints(overall.interval[1])}); ${verdict(overall)}${classes ? `; ${classWords(classes)}` : ""}`;
 
 function verdict({ count, interval: [from, to] }: PairedModels): string {
   if (from > 0 || to < 0)
-    return `this model is ${from > 0 ? "better" : "worse"} than the other on pictures like these, by at least ${percent(Math.min(Math.abs(from), Math.abs(to)))} points`;
+    return `this model is ${from > 0 ? "better" : "worse"} than the other on pictures like these, by at least ${signedPoints(Math.min(Math.abs(from), Math.abs(to))).replace("+", "")} points`;
   return `${countOf(count, "picture is", "pictures are")} not enough to show which model is better`;
 }

@@ -203,6 +203,8 @@ export interface ComparisonData {
     readonly mean: number;
     readonly interval: readonly [low: number, high: number] | null;
     readonly trials: number;
+    /** The difference, the interval, p, and p after Holm's correction, as reports print them. */
+    readonly texts: readonly [difference: string, interval: string, p: string, holm: string];
   }[];
 }
 

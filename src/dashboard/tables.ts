@@ -10,6 +10,7 @@ import { makeReport, type Report } from "../report/report.js";
 import { cellNumbers, isPartial, numbersText, type Table, type TableCell, type TableRow } from "../report/table.js";
 import type { StudiedSetting, WeightStudy } from "../report/weight-study.js";
 import { selectionNamed, selections } from "../selection/index.js";
+import { intervalPoints, pText, signedPoints } from "../selection/signed-points.js";
 import type { CellText, ReportData, TableData, WeightData, WeightPoint } from "./api.js";
 import { asTyped } from "./run-details.js";
 import type { RunRows } from "./run-rows.js";
@@ -83,9 +84,10 @@ function reportData({ outcome, tables, models, comparisons, weights }: Report): 
       ],
       rows: comparison.rows
         .filter(({ mean }) => Number.isFinite(mean))
-        .map(({ title, domain, mean, interval, trials }) => ({
+        .map(({ title, domain, mean, interval, trials, p, corrected }) => ({
           ...{ title, whole: domain === null, mean: 100 * mean, trials },
           interval: interval && [100 * interval[0], 100 * interval[1]],
+          texts: [signedPoints(mean), intervalPoints(interval), pText(p), pText(corrected)],
         })),
     })),
     weights: weights.flatMap(weightData),

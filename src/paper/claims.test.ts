@@ -30,7 +30,7 @@ test("a claim about five datasets stays open on one, and without runs says what 
   const claims = claimsOn(writePacsSweep);
   expect(claimOf(claims, "1.7 points").ours).toEqual({
     verdict: "open",
-    why: "PACS +2.5 (+1.3 … +3.7); whole results on 1 of 5 datasets",
+    why: "PACS +2.5 (+1.3 … +3.7; p 0.013, Holm 0.013); whole results on 1 of 5 datasets",
   });
   expect(claimOf(claims, "Mixup-NU is 3.1").ours.verdict).toBe("no runs");
   expect(claimOf(claims, "Mixup-NU is 3.1").ours.why).toContain("every domain of DomainNet held out");

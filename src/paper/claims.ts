@@ -11,6 +11,7 @@ import { type FixedSettings, fixedText } from "../records/fixed-settings.js";
 import type { Method, StoredRun } from "../records/index.js";
 import { oneDecimal } from "../selection/cells.js";
 import type { GroupResult } from "../selection/index.js";
+import { intervalPoints, pText, signedPoints } from "../selection/signed-points.js";
 import { areEqualTrials, holm, pAgainst, SIGNIFICANT, type TrialSummary } from "../selection/trial-statistics.js";
 import { bareName, besidesPenalties, datasetTitle, paperName } from "../settings/names.js";
 import { inferenceVerdict } from "./claim-inference.js";
@@ -228,14 +229,19 @@ function judgePublishedEverywhere(method: string, over: string): Verdict {
   return { verdict: worse ? "fails" : "holds", why: why.join(", ") };
 }
 
-function points(summary: TrialSummary): string {
-  const { mean, trials, interval } = summary;
+/** A difference with its interval, its p-value and the corrected one. */
+function points(summary: TrialSummary, corrected: number | null): string {
+  const { mean, trials, interval, p } = summary;
   const unknown = areEqualTrials(summary) ? `equal in all ${trials} trials, no interval` : "one trial, no interval";
-  return `${signed(100 * mean)} (${interval ? interval.map((end) => signed(100 * end)).join(" … ") : unknown})`;
+  const tested = `${intervalPoints(interval)}; p ${pText(p)}, Holm ${pText(corrected)}`;
+  return `${signedPoints(mean)} (${interval ? tested : unknown})`;
 }
 
-const list = (differences: Found["byDataset"]): string =>
-  differences.map((each) => `${datasetTitle(each.dataset)} ${points(each)}`).join(", ");
+/** Differences by dataset, whose p-values are corrected for their number. */
+function list(differences: Found["byDataset"]): string {
+  const corrected = holm(differences.map(({ p }) => p));
+  return differences.map((each, i) => `${datasetTitle(each.dataset)} ${points(each, corrected[i])}`).join(", ");
+}
 
 function judgeOwnGains(claims: readonly (GainClaim & { readonly found: Found })[]): Verdict[] {
   const better = holm(claims.map(({ found }) => found.overall?.p ?? null));
@@ -246,7 +252,8 @@ function judgeOwnGains(claims: readonly (GainClaim & { readonly found: Found })[
       const whole = `whole results on ${byDataset.length} of ${datasets.length} datasets`;
       return { verdict: "open", why: `${list(byDataset)}; ${whole}` };
     }
-    const why = datasets.length === 1 ? list(byDataset) : `${points(overall)}: ${list(byDataset)}`;
+    const all = points(overall, better[i]);
+    const why = datasets.length === 1 ? `${datasetTitle(datasets[0])} ${all}` : `${all}: ${list(byDataset)}`;
     return { verdict: judgeGain(overall, gain, { better: better[i], apart: apart[i] }), why };
   });
 }

@@ -5,6 +5,7 @@ import { inFolder } from "../../tests/support/run-folders.js";
 import { comparisonTables } from "./comparison-table.js";
 import { reportFigures } from "./figures.js";
 import { toHtml } from "./html.js";
+import { toJson } from "./json.js";
 import { toLatex } from "./latex.js";
 import { toMarkdown } from "./markdown.js";
 import { readResults } from "./read-results.js";
@@ -89,6 +90,28 @@ test("a few comparisons have a table each, by domain", () => {
     ...["A", "C", "P", "S"].map((label) => [`PACS ${label}`, "+3.0"]),
     ["PACS, 4 of 4 domains", "+3.0"],
   ]);
+});
+
+test("a few comparisons have p, Holm's p for all of them, and a verdict, as many comparisons do", () => {
+  const pairs = [
+    ["irm", "erm"],
+    ["coral", "erm"],
+    ["mtl", "erm"],
+  ] as const;
+  const { comparisons } = reportOn({ compare: pairs });
+  const tables = comparisonTables(comparisons);
+  expect(tables.map(({ head }) => head.slice(2))).toEqual(
+    Array(3).fill(["95% interval", "trials", "p", "Holm", "verdict"]),
+  );
+  // The interval of CORAL excludes zero, and with three comparisons its p-value is three times, or twice, as large.
+  expect(tables.map(({ rows }) => rows.at(-1)!.slice(2))).toEqual([
+    ["+1.4 … +1.7", "3", "<0.001", "0.001", "ahead"],
+    ["+0.1 … +1.2", "3", "0.031", "0.062", "open"],
+    ["-2.5 … +2.5", "3", "1.000", "1.000", "open"],
+  ]);
+  expect(tables[0].words[1]).toContain("Holm: corrected for all comparisons of this report");
+  const [{ rows }] = JSON.parse(toJson(reportOn({ compare: pairs }))).comparisons;
+  expect(rows.at(-1)).toMatchObject({ p: expect.closeTo(0.0005, 3), corrected: expect.closeTo(0.0015, 3) });
 });
 
 test("every format has the one table, and figures have one in the place of one for each pair", () => {

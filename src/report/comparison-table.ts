@@ -3,9 +3,9 @@
  * there are many comparisons, one table of all with a row per dataset and a column of verdicts.
  */
 
-import { oneDecimal } from "../selection/cells.js";
-import { areEqualTrials, holmOfRows, type Interval, SIGNIFICANT } from "../selection/trial-statistics.js";
-import { intervalWords, type PairedComparison, type PairedDifference } from "./paired.js";
+import { intervalPoints, pText, signedPoints } from "../selection/signed-points.js";
+import { areEqualTrials, SIGNIFICANT } from "../selection/trial-statistics.js";
+import { type CorrectedDifference, intervalWords, type PairedComparison } from "./paired.js";
 import type { TextTable } from "./text-table.js";
 
 /** Up to this number of comparisons have their own table by domain: about what fits on a page. */
@@ -41,18 +41,22 @@ const LATE_OWN = "It covers the part of the held-out domain that is evaluated du
 const isOneTrial = ({ own, rows }: PairedComparison): boolean => own && rows.every(({ trials }) => trials < 2);
 
 /** What the differences of a comparison and their intervals are. */
-export const comparisonWords = (comparison: PairedComparison): string[] => [
-  isOneTrial(comparison) ? ONE_TRIAL : intervalWords,
-];
+export const comparisonWords = (comparison: PairedComparison): string[] =>
+  isOneTrial(comparison)
+    ? [ONE_TRIAL]
+    : [intervalWords, ...(hasTests(comparison) ? [verdictWords(CORRECTED_FOR)] : [])];
+
+const hasTests = ({ rows, late }: PairedComparison): boolean => [...rows, ...late].some(({ p }) => p !== null);
 
 function tableOfOne(comparison: PairedComparison): TextTable {
   const { first, second, rows, late, notes } = comparison;
   if (isOneTrial(comparison)) return tableOfOneTrial(comparison);
+  const tested = hasTests(comparison);
   return {
     title: `${first} against ${second}, pair by pair`,
     words: [...comparisonWords(comparison), ...lateWords(comparison)],
-    head: ["held out", `${first} − ${second}`, "95% interval", "trials"],
-    rows: [...rows, ...late].map((row) => [row.title, ...differenceTexts(row)]),
+    head: ["held out", `${first} − ${second}`, "95% interval", "trials", ...(tested ? TESTS : [])],
+    rows: [...rows, ...late].map((row) => [row.title, ...differenceTexts(row), ...(tested ? testTexts(row) : [])]),
     notes,
   };
 }
@@ -72,10 +76,14 @@ function tableOfOneTrial(comparison: PairedComparison): TextTable {
   };
 }
 
-/** How a verdict is reached if there are many of them. */
-const VERDICTS =
-  "p: two-sided p-value of the same t test; Holm: corrected for the number of rows of this table. ahead or behind: the corrected p is below 0.05; open: it is not. " +
+/** How a verdict is reached. */
+const verdictWords = (correctedFor: string): string =>
+  `p: two-sided p-value of the same t test; Holm: corrected for ${correctedFor}. ahead or behind: the corrected p is below 0.05; open: it is not. ` +
   "The intervals are not corrected: without any difference, about one in twenty excludes zero.";
+
+/** What p-values are corrected for if comparisons have their own tables. */
+const CORRECTED_FOR =
+  "all comparisons of this report, separately for rows of one domain, of several, and of the second half of training";
 
 function tableOfAll(comparisons: readonly PairedComparison[], part: "rows" | "late" = "rows"): TextTable {
   const other = otherOfAll(comparisons);
@@ -83,10 +91,6 @@ function tableOfAll(comparisons: readonly PairedComparison[], part: "rows" | "la
     comparison[part]
       .filter(({ domain }) => domain === null)
       .map((row) => ({ ...row, name: nameIn(comparison, other) })),
-  );
-  const corrected = holmOfRows(
-    rows,
-    rows.map(({ p }) => p),
   );
   const words = {
     against: (each: string) => `All against ${each}`,
@@ -99,16 +103,10 @@ function tableOfAll(comparisons: readonly PairedComparison[], part: "rows" | "la
     words: [
       intervalWords,
       ...(part === "late" ? [lateText(comparisons.some(({ searched }) => searched))] : []),
-      `${VERDICTS} By held-out domain: \`--compare\` with two of the names.`,
+      `${verdictWords("the number of rows of this table")} By held-out domain: \`--compare\` with two of the names.`,
     ],
-    head: [
-      ...[other === null ? "methods" : "method", "held out", "difference", "95% interval", "trials"],
-      ...["p", "Holm", "verdict"],
-    ],
-    rows: rows.map((row, i) => [
-      ...[row.name, row.title, ...differenceTexts(row)],
-      ...[pText(row.p), pText(corrected[i]), verdict(row, corrected[i])],
-    ]),
+    head: [...[other === null ? "methods" : "method", "held out", "difference", "95% interval", "trials"], ...TESTS],
+    rows: rows.map((row) => [row.name, row.title, ...differenceTexts(row), ...testTexts(row)]),
     notes: part === "late" ? [] : [...new Set(comparisons.flatMap(({ notes }) => notes))],
   };
 }
@@ -136,29 +134,25 @@ export function titleOf(
 export const nameIn = ({ first, second }: Pick<PairedComparison, "first" | "second">, other: string | null): string =>
   other === null ? `${first} − ${second}` : first;
 
-/** A difference in points with its sign, and one decimal or more. */
-export const signed = (value: number, decimals = 1): string =>
-  `${value > 0 ? "+" : ""}${decimals === 1 ? oneDecimal(100 * value) : (100 * value).toFixed(decimals)}`;
-
-/** `-0.3 … +1.2`, in points; a dash if there is none. */
-export const intervalText = (interval: Interval | null, decimals = 1): string =>
-  interval ? interval.map((value) => signed(value, decimals)).join(" … ") : "–";
-
 /** The difference, its interval and the number of trials, as text. */
-function differenceTexts(row: PairedDifference): [string, string, string] {
+function differenceTexts(row: CorrectedDifference): [string, string, string] {
   const { mean, interval, trials } = row;
-  return [signed(mean), interval ? intervalText(interval) : noIntervalText(row), trials === 0 ? "–" : String(trials)];
+  const known = interval ? intervalPoints(interval) : noIntervalText(row);
+  return [signedPoints(mean), known, trials === 0 ? "–" : String(trials)];
 }
 
-function noIntervalText(row: PairedDifference): string {
+function noIntervalText(row: CorrectedDifference): string {
   if (row.trials === 0) return "– (no trial has all domains)";
   return areEqualTrials(row) ? "– (all trials are equal)" : "– (needs two trials)";
 }
 
-/** A p-value as text: `0.034`, `<0.001`. */
-export const pText = (p: number | null): string => (p === null ? "–" : p < 0.001 ? "<0.001" : p.toFixed(3));
+/** The columns of a test. */
+const TESTS = ["p", "Holm", "verdict"] as const;
 
-function verdict(row: PairedDifference, p: number | null): string {
+const testTexts = (row: CorrectedDifference): string[] => [pText(row.p), pText(row.corrected), verdict(row)];
+
+function verdict(row: CorrectedDifference): string {
+  const p = row.corrected;
   if (p === null) return areEqualTrials(row) ? "open" : "–";
   if (p >= SIGNIFICANT) return "open";
   return row.mean > 0 ? "ahead" : "behind";

@@ -6,13 +6,13 @@ import type { RunRecord } from "../records/record.js";
 import { summarizeTrials } from "../selection/trial-statistics.js";
 import { equivalenceTables, testEquivalence } from "./equivalence.js";
 import { reportFigures } from "./figures.js";
-import type { PairedComparison, PairedDifference } from "./paired.js";
+import type { CorrectedDifference, PairedComparison } from "./paired.js";
 import { readResults } from "./read-results.js";
 import { makeReport } from "./report.js";
 
 /** Five trials within about a tenth of a point of a mean, in points. */
-const rowOf = (title: string, mean: number): PairedDifference => ({
-  ...{ dataset: "pacs", domain: null, title, pairs: 20 },
+const rowOf = (title: string, mean: number): CorrectedDifference => ({
+  ...{ dataset: "pacs", domain: null, title, pairs: 20, corrected: null },
   ...summarizeTrials([-0.2, -0.1, 0, 0.1, 0.2].map((off) => (mean + off) / 100)),
 });
 

@@ -5,6 +5,7 @@
  * level, that they differ by less than the margin.
  */
 
+import { intervalPoints, pText, signedPoints } from "../selection/signed-points.js";
 import {
   areEqualTrials,
   holmOfRows,
@@ -13,7 +14,7 @@ import {
   pEquivalent,
   SIGNIFICANT,
 } from "../selection/trial-statistics.js";
-import { areMany, intervalText, lateText, nameIn, otherOfAll, pText, signed } from "./comparison-table.js";
+import { areMany, lateText, nameIn, otherOfAll } from "./comparison-table.js";
 import { FEWEST_LATE } from "./late-training.js";
 import { intervalWords, type PairedComparison, type PairedDifference } from "./paired.js";
 import type { TextTable } from "./text-table.js";
@@ -121,6 +122,7 @@ function tableOf(
 ): TextTable {
   const points = `±${Number((100 * margin).toPrecision(6))}`;
   const other = otherOfAll(rows);
+  const shown = { decimals: DECIMALS, margin };
   return {
     title: `Superiority, and equivalence within ${points} points: ${outcome}`,
     words: [
@@ -135,10 +137,10 @@ function tableOf(
       ...["95% interval", "p ≠ 0", "Holm", "90% interval", `p ${points}`, "Holm"],
     ],
     rows: rows.map(({ superiority, ...row }) => [
-      ...[nameIn(row, other), row.title.replace(`, ${outcome}`, ""), signed(row.mean, DECIMALS)],
+      ...[nameIn(row, other), row.title.replace(`, ${outcome}`, ""), signedPoints(row.mean, shown)],
       ...[String(row.trials), row.verdict ?? "– (needs two trials)"],
-      ...[intervalText(superiority.interval, DECIMALS), pText(superiority.p), pText(superiority.corrected)],
-      ...[intervalText(row.interval, DECIMALS), pText(row.p), pText(row.corrected)],
+      ...[intervalPoints(superiority.interval, shown), pText(superiority.p), pText(superiority.corrected)],
+      ...[intervalPoints(row.interval, shown), pText(row.p), pText(row.corrected)],
     ]),
     notes: [],
   };

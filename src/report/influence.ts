@@ -9,6 +9,7 @@ import { groupBy } from "../group-by.js";
 import { methodKey, type SettingScalar } from "../records/index.js";
 import type { GroupResult } from "../selection/index.js";
 import { mean } from "../selection/mean.js";
+import { signedPoints } from "../selection/signed-points.js";
 import { datasetTitle } from "../settings/names.js";
 import { drawsOf, hparamsOf, valueText, varyingNames } from "./draws.js";
 import type { Outcome } from "./outcome.js";
@@ -167,8 +168,8 @@ export function influenceTables(found: readonly Influence[]): TextTable[] {
           i === 0 ? hparam : "",
           bin.title,
           String(bin.runs),
-          signed(bin.validation),
-          signed(bin.test),
+          signedPoints(bin.validation),
+          signedPoints(bin.test),
         ],
         ...(["validation", "test"] as const).map((of) => (i > 0 ? "" : rho(correlation?.[of]))),
       ]),
@@ -177,6 +178,5 @@ export function influenceTables(found: readonly Influence[]): TextTable[] {
   }));
 }
 
-const signed = (share: number): string => `${share > 0 ? "+" : ""}${(100 * share).toFixed(1)}`;
 const rho = (value: number | undefined): string =>
   value === undefined || Number.isNaN(value) ? "–" : `${value > 0 ? "+" : ""}${value.toFixed(2)}`;

@@ -9,7 +9,7 @@ import type { GroupResult } from "../selection/index.js";
 import { mean } from "../selection/mean.js";
 import { datasetTitle } from "../settings/names.js";
 import type { Outcome, ReportedMethod } from "./outcome.js";
-import { type Measure, type PairedComparison, type PairedSummary, pairedComparison } from "./paired.js";
+import { type Measure, type PairedSummary, pairedComparison, type UncorrectedComparison } from "./paired.js";
 
 /** The minimum number of evaluations for a mean that is more stable than a selected one. */
 export const FEWEST_LATE = 4;
@@ -31,7 +31,7 @@ export interface LateTraining {
 export function lateDifferences(
   outcome: Outcome,
   pair: readonly [ReportedMethod, ReportedMethod],
-): Pick<PairedComparison, "late" | "lateLacks"> {
+): Pick<UncorrectedComparison, "late" | "lateLacks"> {
   if (pair.some(({ method }) => method.model !== CURRENT)) return { late: [], lateLacks: "trained weights" };
   const isOften = (dataset: string): boolean =>
     pair.flatMap(({ key }) => outcome.resultsOf(key, dataset)).every(({ choice: { run } }) => isLateKnown(run));

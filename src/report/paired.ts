@@ -10,7 +10,7 @@
 import { groupBy } from "../group-by.js";
 import { fixedText } from "../records/fixed-settings.js";
 import { mean } from "../selection/mean.js";
-import { areEqualTrials, summarizeTrials, type TrialSummary } from "../selection/trial-statistics.js";
+import { areEqualTrials, holmOfRows, summarizeTrials, type TrialSummary } from "../selection/trial-statistics.js";
 import { besidesPenalties, datasetTitle, domainLabels } from "../settings/names.js";
 import type { Outcome, ReportedMethod } from "./outcome.js";
 import type { ReportedResult } from "./whole-domain.js";
@@ -28,15 +28,21 @@ export interface PairedSummary extends TrialSummary {
   readonly pairs: number;
 }
 
+/** A difference with its p-value corrected for the others of the same report. */
+export interface CorrectedDifference extends PairedDifference {
+  /** By Holm's method; null if there is no p-value. */
+  readonly corrected: number | null;
+}
+
 export interface PairedComparison {
   readonly first: string;
   readonly second: string;
-  readonly rows: readonly PairedDifference[];
+  readonly rows: readonly CorrectedDifference[];
   /**
    * Over several domains, in the second half of training, without selection of a step (late-training.ts); for trained
    * weights, not averages.
    */
-  readonly late: readonly PairedDifference[];
+  readonly late: readonly CorrectedDifference[];
   /** Why there is none on some dataset: an average or a combination is compared, or there are too few evaluations. */
   readonly lateLacks?: "trained weights" | "evaluations";
   /** Whether a compared method was searched, so that validation chose its hyperparameters. */
@@ -79,12 +85,42 @@ export interface Pair {
   readonly difference: number;
 }
 
+/** A comparison by itself, before p-values are corrected for the others. */
+export interface UncorrectedComparison extends Omit<PairedComparison, "rows" | "late"> {
+  readonly rows: readonly PairedDifference[];
+  readonly late: readonly PairedDifference[];
+}
+
+/**
+ * Corrects the p-values of all comparisons of a report by Holm's method. Rows over several domains, rows of single
+ * domains and rows of the second half of training answer different questions, so each kind is corrected by itself.
+ */
+export function withCorrection(comparisons: readonly UncorrectedComparison[]): PairedComparison[] {
+  const all = comparisons.flatMap(({ rows, late }) => [
+    ...rows.map((row) => ({ row, kind: row.domain === null ? "over domains" : "of a domain" })),
+    ...late.map((row) => ({ row, kind: "late" })),
+  ]);
+  const corrected = new Map<PairedDifference, number | null>();
+  for (const kind of groupBy(all, (each) => each.kind).values()) {
+    const rows = kind.map(({ row }) => row);
+    const values = holmOfRows(
+      rows,
+      rows.map(({ p }) => p),
+    );
+    rows.forEach((row, i) => {
+      corrected.set(row, values[i]);
+    });
+  }
+  const add = (row: PairedDifference): CorrectedDifference => ({ ...row, corrected: corrected.get(row) ?? null });
+  return comparisons.map((each) => ({ ...each, rows: each.rows.map(add), late: each.late.map(add) }));
+}
+
 /** Compares two methods; null if they share no trial. */
 export function pairedComparison(
   outcome: Outcome,
   pair: readonly [ReportedMethod, ReportedMethod],
   { measure, datasets = outcome.datasets }: { measure?: Measure; datasets?: readonly string[] } = {},
-): Omit<PairedComparison, "late" | "asked"> | null {
+): Omit<UncorrectedComparison, "late" | "asked"> | null {
   const rows: PairedDifference[] = [];
   const notes: string[] = [];
   const strata: Pair[][][] = [];

@@ -16,7 +16,14 @@ import { lateDifferences } from "./late-training.js";
 import { makeTables } from "./make-tables.js";
 import { type ModelList, modelLists } from "./model-list.js";
 import { Outcome, type ReportedMethod } from "./outcome.js";
-import { equalWords, type PairedComparison, pairedComparison, regularizedPairs } from "./paired.js";
+import {
+  equalWords,
+  type PairedComparison,
+  pairedComparison,
+  regularizedPairs,
+  type UncorrectedComparison,
+  withCorrection,
+} from "./paired.js";
 import type { Results } from "./read-results.js";
 import type { Table } from "./table.js";
 import { type WeightStudy, weightStudies } from "./weight-study.js";
@@ -100,10 +107,10 @@ export function makeReport(results: Results, options: ReportOptions = {}): Repor
   const studies = weightStudies(outcome);
   const asked = pairsAsked(outcome, options);
   const pairs = asked ?? regularizedPairs(outcome).filter(([first]) => !isInStudy(first, studies));
-  const comparisons =
-    has("pairs") || options.equivalence !== undefined
-      ? pairs.flatMap((pair) => comparisonOf(outcome, pair, asked !== null))
-      : [];
+  const compared = has("pairs") || options.equivalence !== undefined;
+  const comparisons = compared
+    ? withCorrection(pairs.flatMap((pair) => comparisonOf(outcome, pair, asked !== null)))
+    : [];
   return {
     outcome,
     tables: has("tables") ? makeTables(outcome, { published }) : [],
@@ -124,7 +131,7 @@ function comparisonOf(
   outcome: Outcome,
   pair: readonly [ReportedMethod, ReportedMethod],
   asked: boolean,
-): PairedComparison[] {
+): UncorrectedComparison[] {
   const found = pairedComparison(outcome, pair);
   if (!found) return [];
   const late = lateDifferences(outcome, pair);

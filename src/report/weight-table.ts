@@ -4,8 +4,9 @@
  */
 
 import { oneDecimal } from "../selection/cells.js";
+import { intervalPoints, pText, signedPoints } from "../selection/signed-points.js";
+import { holmOfRows } from "../selection/trial-statistics.js";
 import { FEATURE_COLUMNS, type FeatureMeasure, type FeaturesOf } from "./chosen-features.js";
-import { intervalText, signed } from "./comparison-table.js";
 import type { TextTable } from "./text-table.js";
 import type { StudiedSetting, WeightStudy } from "./weight-study.js";
 
@@ -26,10 +27,11 @@ export function weightTable(study: WeightStudy): TextTable {
   const scaled = all.some(({ perSample }) => perSample !== null);
   const ranged = all.some(({ difference }) => difference?.interval);
   const measured = MEASURED.filter(([name, of]) => all.some(({ features }) => features[of][name] !== null));
-  const differenceHeads = [...(baseline ? [`− ${plain}`] : []), ...(ranged ? ["95% interval"] : [])];
+  const differenceHeads = [...(baseline ? [`− ${plain}`] : []), ...(ranged ? ["95% interval", "p, Holm"] : [])];
+  const corrected = new Map([...correctedOf(all), ...correctedOf(all.map(({ late }) => late))]);
   const differenceTexts = (of: Compared): string[] => [
     ...(baseline ? [differenceText(of)] : []),
-    ...(ranged ? [intervalText(of.difference?.interval ?? null)] : []),
+    ...(ranged ? [intervalPoints(of.difference?.interval ?? null), testText(of, corrected.get(of) ?? null)] : []),
   ];
   const row = (kind: string, setting: StudiedSetting): string[] => [
     kind,
@@ -76,7 +78,7 @@ function wordsOf(
   ];
   if (baseline)
     words.push(
-      `− ${plain}: the mean of the paired differences in points (same trial, split and held-out domain)${trials.length > 1 ? ", with Student's t interval over the trials' means, which applies to new trials on these pictures and domains and is not corrected for the number of rows" : "; an interval needs two trials"}.`,
+      `− ${plain}: the mean of the paired differences in points (same trial, split and held-out domain)${trials.length > 1 ? "; interval: Student's t over the trials' means, which applies to new trials on these pictures and domains. p: two-sided p-value of the same t test; Holm: corrected for the number of rows. The interval is not corrected" : "; an interval needs two trials"}.`,
     );
   if (scaled)
     words.push(
@@ -93,7 +95,22 @@ const percent = (value: number): string => oneDecimal(100 * value);
 
 type Compared = Pick<StudiedSetting, "difference">;
 
-const differenceText = ({ difference }: Compared): string => (difference ? signed(difference.mean) : NONE);
+const differenceText = ({ difference }: Compared): string => (difference ? signedPoints(difference.mean) : NONE);
+
+/** The p-values of a column of differences, corrected by Holm's method. */
+function correctedOf(column: readonly Compared[]): [Compared, number | null][] {
+  const tested = column.flatMap((of) => (of.difference ? [{ of, difference: of.difference }] : []));
+  const rows = tested.map(({ difference }) => difference);
+  const corrected = holmOfRows(
+    rows,
+    rows.map(({ p }) => p),
+  );
+  return tested.map(({ of }, i) => [of, corrected[i]]);
+}
+
+/** `0.031, 0.19`. */
+const testText = ({ difference }: Compared, corrected: number | null): string =>
+  !difference || difference.p === null ? NONE : `${pText(difference.p)}, ${pText(corrected)}`;
 
 /** Three digits, or all before the point: `1.43`, `48.8`, `904`. */
 export function threeDigits(value: number | null): string {

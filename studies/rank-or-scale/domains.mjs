@@ -8,7 +8,7 @@
  * Differences in points of accuracy on the held-out domain as the mean over the second half of training, within trials, with Student's 95 % interval
  * over trials. There is no correction for the number of domains.
  */
-import { intervalText, signed } from "../../dist/report/comparison-table.js";
+import { intervalPoints, signedPoints } from "../../dist/selection/signed-points.js";
 import { summarizeTrials } from "../../dist/selection/trial-statistics.js";
 import { datasetTitle } from "../../dist/settings/names.js";
 import { COMPARISONS, lateAccuracy, runsOf, stop, table } from "./study.mjs";
@@ -31,7 +31,7 @@ for (const [i, study] of studies.entries()) {
         });
       if (differences.length === 0) return "–";
       const { mean, interval } = summarizeTrials(differences);
-      return `${signed(mean, 2)} (${intervalText(interval, 2)})`;
+      return `${signedPoints(mean, { decimals: 2 })} (${intervalPoints(interval, { decimals: 2 })})`;
     });
     return [[`${name}: ${first} − ${second}`, datasetTitle(runs[0].dataset), ...cells]];
   });

@@ -11,9 +11,9 @@
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { intervalText, signed } from "../../dist/report/comparison-table.js";
 import { verdictOf } from "../../dist/report/equivalence.js";
 import { equivalenceFigure } from "../../dist/report/equivalence-figure.js";
+import { intervalPoints, signedPoints } from "../../dist/selection/signed-points.js";
 import { datasetTitle } from "../../dist/settings/names.js";
 import { COMPARISONS, checksOf, MARGIN, percent, reportOn, runsOf, stop, table, withoutSettings } from "./study.mjs";
 
@@ -69,10 +69,10 @@ process.stdout.write(
     all
       .flat()
       .map(({ name, first, second, check, counted, verdict, superiority, ...row }) => [
-        ...[`${name}: ${first} − ${second}`, datasetTitle(row.dataset), signed(row.mean, 2)],
+        ...[`${name}: ${first} − ${second}`, datasetTitle(row.dataset), signedPoints(row.mean, { decimals: 2 })],
         counted ? verdict : `(${verdict})`,
-        ...[intervalText(superiority.interval, 2), probability(superiority.corrected)],
-        ...[intervalText(row.interval, 2), probability(row.corrected), String(row.trials)],
+        ...[intervalPoints(superiority.interval, { decimals: 2 }), probability(superiority.corrected)],
+        ...[intervalPoints(row.interval, { decimals: 2 }), probability(row.corrected), String(row.trials)],
         check ? `${check.label} ${percent(check.difference)}${check.passed ? "" : ", failed"}` : "–",
       ]),
   ),

@@ -29,8 +29,8 @@ export function DifferenceChart({ first, second, words, rows }: ComparisonData):
     name: row.title,
     cells: [
       drawing(row),
-      number(signed(row.mean)),
-      number(row.interval ? row.interval.map(signed).join(" to ") : "–", "number soft"),
+      number(row.texts[0]),
+      ...row.texts.slice(1).map((text) => number(text, "number soft")),
       number(row.trials, "number soft"),
     ],
   }));
@@ -38,14 +38,13 @@ export function DifferenceChart({ first, second, words, rows }: ComparisonData):
     <section>
       <h2>{`${first} minus ${second}, pair by pair`}</h2>
       <div class="scroll">
-        <Table kind="plain differences" head={["Held out", "", "Difference", "95 % interval", "Trials"]} rows={body} />
+        <Table
+          kind="plain differences"
+          head={["Held out", "", "Difference", "95 % interval", "p", "Holm", "Trials"]}
+          rows={body}
+        />
       </div>
       {lines(words, "soft words")}
     </section>
   );
 }
-
-const signed = (value: number): string => {
-  const text = Math.abs(value).toFixed(1);
-  return text === "0.0" ? text : `${value < 0 ? "−" : "+"}${text}`;
-};
