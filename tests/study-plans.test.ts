@@ -11,8 +11,9 @@ const studies = join(import.meta.dirname, "../studies");
 
 /** Two empty files in each class of PACS: planning does not read pictures. */
 function writePacs(root: string): void {
-  for (const { name: domain } of pacs.published?.domains ?? [])
-    for (const label of pacs.published?.classes as readonly string[]) {
+  const { domains, classes } = pacs.published!;
+  for (const { name: domain } of domains)
+    for (const label of classes as readonly string[]) {
       const place = join(root, "PACS", domain, label);
       mkdirSync(place, { recursive: true });
       for (const i of [0, 1]) writeFileSync(join(place, `${i}.jpg`), "");
