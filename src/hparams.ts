@@ -4,7 +4,7 @@
  */
 
 import { UsageError } from "./errors.js";
-import { boolean, type Kind, kindLike, type Option, word } from "./options.js";
+import { boolean, type Kind, kindLike, type Meaning, type Option, word } from "./options.js";
 import { tenToThe, twoToThe } from "./reference/power.js";
 
 /**
@@ -44,9 +44,14 @@ export interface Hparam<T extends HparamValue = HparamValue> extends Option<T> {
 export function hparam<T extends HparamValue>(
   value: T,
   range: SearchRange<Widened<T>>,
-  { reference, help = "", kind }: { reference?: string; help?: string; kind?: Kind<Widened<T>> } = {},
+  {
+    reference,
+    help = "",
+    kind,
+    ...meaning
+  }: { reference?: string; help?: string; kind?: Kind<Widened<T>> } & Meaning = {},
 ): Hparam<Widened<T>> {
-  const own = { default: value as Widened<T>, kind: kind ?? kindLike(value as Widened<T>), help, range };
+  const own = { default: value as Widened<T>, kind: kind ?? kindLike(value as Widened<T>), help, range, ...meaning };
   return { ...own, ...(reference === undefined ? {} : { reference }) };
 }
 

@@ -20,11 +20,39 @@ export interface Kind<T> {
   readonly accepts: string;
   /** The accepted names, if there is a fixed list. */
   readonly known?: readonly string[];
+  /** The JSON type of its values, if all of them have one. */
+  readonly type?: "number" | "string" | "boolean" | "list";
   /** Parses a value, typed or as text from a command line. An invalid value is a UsageError that begins with the name. */
   read(name: string, value: unknown): T;
 }
 
-export interface Option<T = unknown> {
+/**
+ * What a setting means for the identity of a run. The default is the safe one: the value changes the numbers of a run,
+ * so it is part of its id, and runs with different values are never in one cell of a table.
+ */
+export interface Meaning {
+  /** Why the value is not part of the id of a run. */
+  readonly unhashed?: string;
+  /** Why runs that differ in it alone can share a cell of a table. */
+  readonly pooled?: string;
+  /** The only model whose rows it concerns. */
+  readonly model?: string;
+  /** Whether a search can draw it. Hyperparameters have a range instead. */
+  readonly searched?: true;
+  /** Whether a run that is resumed can have another value. */
+  readonly moves?: true;
+  /** Whether it belongs to the machine that executes the run: a plan stores it only if it was given. */
+  readonly machine?: true;
+  /** Whether it concerns updates by gradient descent, of which the exact probe makes none. */
+  readonly ofUpdates?: true;
+  /**
+   * The rank of a setting that the program chooses by itself for own pictures, the most informative first. Rows show it
+   * only if nothing else distinguishes them.
+   */
+  readonly chosen?: number;
+}
+
+export interface Option<T = unknown> extends Meaning {
   readonly kind: Kind<T>;
   /** One line for help and lists. */
   readonly help: string;
@@ -61,9 +89,9 @@ export function option(value: boolean, help: string): OptionWithDefault<boolean>
 export function option<T>(
   kind: Kind<T>,
   help: string,
-  more: { default: NoInfer<T>; flag?: string; formerly?: string },
+  more: { default: NoInfer<T>; flag?: string; formerly?: string } & Meaning,
 ): OptionWithDefault<T>;
-export function option<T>(kind: Kind<T>, help: string, more?: { flag?: string }): Option<T>;
+export function option<T>(kind: Kind<T>, help: string, more?: { flag?: string } & Meaning): Option<T>;
 export function option(first: Scalar | Kind<unknown>, help: string, more: Partial<Option> = {}): Option {
   if (typeof first === "object") return { kind: first, help, ...more };
   return { kind: kindLike(first), help, default: first };
@@ -117,6 +145,9 @@ export const defaultsOf = (declared: Options): Record<string, never> =>
 
 type Scalar = number | string | boolean;
 
+/** A value of a setting in files. */
+export type SettingScalar = Scalar | null;
+
 const wrong = (name: string, expected: string, value: unknown): UsageError =>
   new UsageError(`${name}: expected ${expected}, got ${JSON.stringify(value) ?? String(value)}`);
 
@@ -126,6 +157,7 @@ const toNumber = (value: unknown): unknown =>
 /** A word or a path. YAML parses `28` and `true` as numbers and booleans; here they become text again. */
 export const text: Kind<string> = {
   accepts: "text",
+  type: "string",
   read(name, value) {
     const read = typeof value === "number" || typeof value === "boolean" ? String(value) : value;
     if (typeof read !== "string" || read === "") throw wrong(name, "text", value);
@@ -140,6 +172,7 @@ const textOrNone: Kind<string> = { ...text, read: (name, value) => (value === ""
 /** Comma-separated names, or a list of names. */
 export const list: Kind<string[]> = {
   accepts: "a name, or comma-separated names",
+  type: "list",
   read(name, value) {
     const items = typeof value === "string" ? value.split(",").map((item) => item.trim()) : value;
     if (!Array.isArray(items)) throw wrong(name, list.accepts, value);
@@ -160,6 +193,7 @@ export function number({ least, above, most, below }: NumberRange = {}): Kind<nu
     (below === undefined || value < below);
   return {
     accepts,
+    type: "number",
     read(name, value) {
       const read = toNumber(value);
       if (typeof read !== "number" || !fits(read)) throw wrong(name, accepts, value);
@@ -180,6 +214,7 @@ export function whole(least = 0): Kind<number> {
   const accepts = `an integer of at least ${least}`;
   return {
     accepts,
+    type: "number",
     read(name, value) {
       const read = toNumber(value);
       if (!Number.isSafeInteger(read) || (read as number) < least) throw wrong(name, accepts, value);
@@ -190,6 +225,7 @@ export function whole(least = 0): Kind<number> {
 
 export const boolean: Kind<boolean> = {
   accepts: "true or false",
+  type: "boolean",
   known: ["true", "false"],
   read(name, value) {
     if (value === true || value === "true") return true;
@@ -202,6 +238,7 @@ export const boolean: Kind<boolean> = {
 export function word<const T extends string>(...known: readonly T[]): Kind<T> {
   return {
     accepts: known.join(" | "),
+    type: "string",
     known,
     read(name, value) {
       const found = known.find((each) => each === value);
@@ -222,8 +259,8 @@ export function kindLike<T extends Scalar>(value: T): Kind<T> {
 export const kinds = { text, list, number, whole, boolean, word };
 
 /** Declares an option that takes an integer of at least 0: `count(100, "steps before the penalty is added")`. */
-export const count = (fallback: number, help: string): OptionWithDefault<number> =>
-  option(whole(0), help, { default: fallback });
+export const count = (fallback: number, help: string, meaning: Meaning = {}): OptionWithDefault<number> =>
+  option(whole(0), help, { default: fallback, ...meaning });
 
 /** Declares an option that accepts one of several words: `oneOf(["sum", "mean"], "mean", "how rows are combined")`. */
 export const oneOf = <const T extends string>(

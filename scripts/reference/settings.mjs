@@ -9,7 +9,7 @@ import { code, page, short, table } from "./markdown.mjs";
 /** @param {(path: string) => Promise<any>} load */
 export async function settingsPage(load) {
   const [{ keys }, { protocols }, { sharedHparams }] = await Promise.all([
-    load("settings/keys"),
+    load("declared-settings/keys"),
     load("settings/protocols"),
     load("algorithms/shared-hparams"),
   ]);

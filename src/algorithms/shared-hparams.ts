@@ -37,25 +37,26 @@ export interface HparamOverrides extends Partial<Readonly<Record<DatasetSize, Re
 
 /** The learning rate. DANN and CDANN have two more of this kind, `lr_g` and `lr_d`. */
 export function learningRate(size: DatasetSize, reference = "lr"): Hparam<number> {
-  const more = { reference, kind: number({ least: 0 }) };
+  const more = { reference, kind: number({ least: 0 }), ofUpdates: true } as const;
   return size === "small" ? hparam(1e-3, powerOfTen(-4.5, -2.5), more) : hparam(5e-5, powerOfTen(-5, -3.5), more);
 }
 
 /** The weight decay. DANN and CDANN have one more of this kind, `weight_decay_g`. */
 export function weightDecay(size: DatasetSize, reference = "weight_decay"): Hparam<number> {
-  const more = { reference, kind: number({ least: 0 }) };
+  const more = { reference, kind: number({ least: 0 }), ofUpdates: true } as const;
   return hparam(0, size === "small" ? choice([0]) : powerOfTen(-6, -2), more);
 }
 
 const batchSize = (value: number, from: number, to: number): Hparam<number> =>
   hparam(value, powerOfTwoInteger(from, to), {
-    ...{ reference: "batch_size", kind: whole(1), help: "pictures of each training domain in a batch" },
+    ...{ reference: "batch_size", kind: whole(1), help: "pictures of each training domain in a batch", chosen: 2 },
   });
 
 // These are the same for every dataset.
 const common = {
   dropout: hparam(0, choice([0, 0.1, 0.5]), {
     ...{ reference: "resnet_dropout", kind: number({ least: 0, below: 1 }), help: "on the backbone's features" },
+    ofUpdates: true,
   }),
   dataAugmentation: hparam(true, choice([true]), {
     ...{ reference: "data_augmentation", help: "random crops, flips, colours and grey" },

@@ -40,7 +40,11 @@ export const swad = defineFollower(
       afterValley: option(
         word("stop", "continue"),
         "whether the run stops at the end of the loss valley, as in SWAD's code, or continues for the rows of the trained model",
-        { default: "stop", formerly: "whenLeft" },
+        {
+          default: "stop",
+          formerly: "whenLeft",
+          pooled: "the average is the same; runs that it ended early give no row of the trained model",
+        },
       ),
     },
     forDataset: { vlcs: { tolerance: 0.2 } },

@@ -1,8 +1,8 @@
 /** Computes the features of a folder's pictures with a pretrained network, for commands that analyse pictures before training. */
 
 import type { PictureDataset } from "../data/dataset.js";
+import type { Request } from "../declared-settings/keys.js";
 import { StoppedError, UsageError } from "../errors.js";
-import type { Request } from "../settings/keys.js";
 import type { Plan } from "../settings/resolve.js";
 import type { Reporter } from "../training/reporter.js";
 import type { Samples } from "../training/samples.js";

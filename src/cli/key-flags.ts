@@ -1,8 +1,8 @@
 /** Flags that are settings of a run, generated from the declarations of the settings (settings/keys.ts). */
 
 import { type Command, Option } from "commander";
+import { type KeyName, keys, type Request } from "../declared-settings/keys.js";
 import { boolean, list } from "../options.js";
-import { type KeyName, keys, type Request } from "../settings/keys.js";
 
 const optionOf = (name: KeyName): Option => {
   const { flag, help } = keys[name];

@@ -2,8 +2,8 @@
 
 import { join } from "node:path";
 import { Command } from "commander";
+import type { Request } from "../declared-settings/keys.js";
 import { UsageError } from "../errors.js";
-import type { Request } from "../settings/keys.js";
 import { mergePairs, readConfig, readPairs } from "../settings/read-request.js";
 import type { Estimate } from "../sweep/estimate.js";
 import type { Growth } from "../sweep/grow-plan.js";

@@ -5,9 +5,10 @@
  */
 
 import { Command, Option } from "commander";
+import { movableKeys } from "../declared-settings/declared.js";
+import type { Request } from "../declared-settings/keys.js";
 import { UsageError } from "../errors.js";
 import type { RecipeName } from "../own-data/recipe-plan.js";
-import type { Request } from "../settings/keys.js";
 import { mergePairs, readConfig, readPairs, requestOver } from "../settings/read-request.js";
 import type { TrainSettings } from "../settings/settings.js";
 import type { Reporter } from "../training/reporter.js";
@@ -41,9 +42,6 @@ const METHOD = ["probe", "algorithm", "regularizers", "averaging", "backbone", "
 const LENGTH = ["steps", "evaluateEvery"] as const;
 const REST = ["seed", "trialSeed", "hparamsSeed", "device", "precision", "threads"] as const;
 const FLAGS = [...DATA, ...METHOD, ...LENGTH, ...REST];
-
-/** The settings that a resumed run may change: where its files are now, and nothing that changes results. */
-const MAY_MOVE = ["data", "root", "cache", "weights", "device"];
 
 const EXAMPLES = `
 Examples:
@@ -190,7 +188,7 @@ async function run(pairs: readonly string[], flags: TrainFlags): Promise<void> {
 async function checkGiven(request: Request, given: Request): Promise<void> {
   const [{ methodOf }, { readKeys }, { checkSearched, SEARCH_RUNS, withoutRanges }, { checkUsed }] = await Promise.all([
     import("../settings/method.js"),
-    import("../settings/keys.js"),
+    import("../declared-settings/keys.js"),
     import("../settings/search.js"),
     import("../settings/unused.js"),
   ]);
@@ -277,10 +275,10 @@ async function retrained(run: string, given: Request, config: string | undefined
 }
 
 function requestAgain(before: TrainSettings, given: Request, config: string | undefined, option = "--resume"): Request {
-  const other = Object.keys(given).find((name) => !MAY_MOVE.includes(name));
+  const other = Object.keys(given).find((name) => !movableKeys.includes(name));
   if (other !== undefined || config !== undefined)
     throw new UsageError(
-      `${option} uses the settings of the run, so it cannot be combined with ${other ?? "--config"}; only these can be given: ${MAY_MOVE.join(", ")}`,
+      `${option} uses the settings of the run, so it cannot be combined with ${other ?? "--config"}; only these can be given: ${movableKeys.join(", ")}`,
     );
   return { fixed: Object.keys(before.fixed), ...before.request, ...given };
 }

@@ -11,8 +11,8 @@ import { TRANSFORMERS } from "../backbones/transformer-layouts.js";
 import type { Dataset } from "../data/dataset.js";
 import { evenlyChosen } from "../data/evenly-chosen.js";
 import { lookAt } from "../data/inspect-files.js";
+import { type ProbeKind, type Request, readKeys } from "../declared-settings/keys.js";
 import { hasFastBfloat16 } from "../engine/device.js";
-import { type ProbeKind, type Request, readKeys } from "../settings/keys.js";
 import { methodOf } from "../settings/method.js";
 import { findTrained, type TrainedBackbone } from "./find-trained.js";
 

@@ -6,9 +6,9 @@
 
 import type { Dataset } from "../data/dataset.js";
 import type { SignatureOptions } from "../data/picture-signatures.js";
+import type { Request } from "../declared-settings/keys.js";
 import { UsageError } from "../errors.js";
 import { isOwnDataset } from "../records/own-pictures.js";
-import type { Request } from "../settings/keys.js";
 import { SettingsMemo } from "../settings/memo.js";
 import { datasetFor, type Plan, resolve } from "../settings/resolve.js";
 import { dataNotes, type NoteOptions } from "./data-notes.js";

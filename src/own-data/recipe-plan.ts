@@ -5,8 +5,8 @@
 
 import type { Dataset } from "../data/dataset.js";
 import { countOf } from "../data/show-name.js";
+import type { Request } from "../declared-settings/keys.js";
 import { UsageError } from "../errors.js";
-import type { Request } from "../settings/keys.js";
 import type { Plan } from "../settings/resolve.js";
 import { trainDomainsOf } from "../settings/settings.js";
 import { evaluationSizeFor, ownDefaults } from "./defaults.js";

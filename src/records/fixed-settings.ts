@@ -1,6 +1,8 @@
 /** Explicit settings, by unambiguous names: `lr`, `mixup.alpha`, `data.size`. */
 
-export type SettingScalar = string | number | boolean | null;
+import type { SettingScalar } from "../options.js";
+
+export type { SettingScalar };
 
 export type FixedSettings = Readonly<Record<string, SettingScalar>>;
 

@@ -5,6 +5,7 @@
 
 import { join } from "node:path";
 import type { Assessment } from "../analysis/assessment.js";
+import { storedKeys } from "../declared-settings/stored.js";
 import type { StoredFiles } from "../files/stored-files.js";
 import type { EvaluatedRun, Method, StepEvaluation } from "./evaluated-run.js";
 import { datasetIn } from "./own-pictures.js";
@@ -20,7 +21,6 @@ import {
   type RunSettings,
   readRun,
   SETTINGS_FILE,
-  type SettingScalar,
   type StoredRun,
 } from "./run.js";
 import { type AccuracyScan, type PackedAccuracies, unpack } from "./scan-accuracies.js";
@@ -38,6 +38,14 @@ const NONE: readonly string[] = [];
 /** The number of characters of record files that are cached for requests beyond accuracies. */
 const MOST_KEPT = 1 << 25;
 
+/** The settings of a run for reports and for the list of runs. */
+const READ: readonly string[] = [
+  ...storedKeys,
+  ...["dataset", "domains", "splitHash", "pictures", "hparams", "plugins", "fixed", "combination"],
+];
+
+const EMPTY: object = JSON.parse(`{${READ.map((name) => `"${name}":0`).join()}}`);
+
 /** Reads run folders one after the other. */
 export class RunReader {
   private kept = 0;
@@ -45,7 +53,7 @@ export class RunReader {
 
   /** Returns one shared value for equal values. */
   private once<T>(value: T): T {
-    if (value === undefined || value === null) return value;
+    if (value === null || (typeof value !== "object" && typeof value !== "string")) return value;
     if (Array.isArray(value) && value.length === 0) return NONE as T;
     const key = typeof value === "string" ? value : JSON.stringify(value);
     const known = this.shared.get(key);
@@ -108,49 +116,14 @@ export class RunReader {
   }
 
   /**
-   * Of the settings what selection, tables, figures and other formats read, with one object or text for all runs that have
-   * it alike. Written out, so that all of them are objects of one shape, which are a fifth as large as others.
+   * The settings without what only repeating the run needs, with one object or text for all runs that have it alike. All
+   * are copies of one object, because objects of one shape are a fifth as large as others.
    */
   private compact(settings: RunSettings): RunSettings {
-    const all = settings as RunSettings & Readonly<Record<string, SettingScalar | undefined>>;
-    const light = {
-      dataset: this.once(all.dataset),
-      domains: this.once(all.domains),
-      testDomains: this.once(all.testDomains),
-      algorithm: this.once(all.algorithm),
-      regularizers: this.once(all.regularizers),
-      averaging: this.once(all.averaging),
-      fixed: this.once(all.fixed),
-      combination: all.combination,
-      hparams: all.hparams, // a search has different values in every run
-      optimizer: this.once(all.optimizer),
-      schedule: this.once(all.schedule),
-      warmupSteps: all.warmupSteps,
-      clipNorm: all.clipNorm,
-      headLr: all.headLr,
-      layerDecay: all.layerDecay,
-      freeze: this.once(all.freeze),
-      stochasticDepth: all.stochasticDepth,
-      hparamsSeed: all.hparamsSeed,
-      trialSeed: all.trialSeed,
-      seed: all.seed,
-      steps: all.steps,
-      evaluateEvery: all.evaluateEvery,
-      holdout: all.holdout,
-      testPictures: all.testPictures,
-      data: this.once(all.data),
-      root: this.once(all.root),
-      splitHash: this.once(all.splitHash),
-      pictures: this.once(all.pictures),
-      backbone: this.once(all.backbone),
-      pretrained: all.pretrained,
-      precision: this.once(all.precision),
-      device: this.once(all.device),
-      protocol: this.once(all.protocol),
-      probe: all.probe,
-      plugins: this.once(all.plugins),
-    };
-    return light;
+    const all = settings as unknown as Readonly<Record<string, unknown>>;
+    const light: Record<string, unknown> = { ...EMPTY };
+    for (const name of READ) light[name] = name === "hparams" ? all[name] : this.once(all[name]); // a search has different values in every run
+    return light as unknown as RunSettings;
   }
 }
 

@@ -8,12 +8,14 @@ import { join } from "node:path";
 import * as v from "valibot";
 import { hparamName } from "../algorithms/shared-hparams.js";
 import { ASSESSMENT_FILE, type Assessment, parseAssessment } from "../analysis/assessment.js";
+import { declared } from "../declared-settings/declared.js";
+import { type PluginSettings, type StoredKeys, storedEntries } from "../declared-settings/stored.js";
+import type { PluginFile } from "../definitions.js";
 import { DataError } from "../errors.js";
 import { filesOf, type StoredFiles } from "../files/stored-files.js";
 import {
   nameSchema,
   namesSchema,
-  numberSchema,
   openObject,
   parseStored,
   type Schema,
@@ -26,16 +28,10 @@ import { datasetIn, isOwnDataset } from "./own-pictures.js";
 import type { RunRecord } from "./record.js";
 import { recordsIn } from "./store.js";
 
-export type { SettingScalar };
+export type { PluginSettings, SettingScalar };
 
-/** A plug-in of a run, with its resolved hyperparameters and settings. */
-export interface PluginSettings {
-  readonly id: string;
-  readonly settings: Readonly<Record<string, SettingScalar>>;
-}
-
-/** The content of `settings.json` that selection needs. The file has more. */
-export interface RunSettings {
+/** The content of `settings.json`: the declared settings, of which some are required, and what else selection needs. */
+export interface RunSettings extends Omit<StoredKeys, Required> {
   readonly dataset: string;
   /** All domains, in the dataset's order. */
   readonly domains: readonly string[];
@@ -59,32 +55,19 @@ export interface RunSettings {
   readonly fixed: FixedSettings;
   /** For runs from before `fixed` existed: the values that differed from the default or the draw of the run. */
   readonly given?: FixedSettings;
-  /**
-   * Settings of the optimization that a search can draw, besides hyperparameters; absent if they have their defaults, as in
-   * runs from before there was a choice.
-   */
-  readonly optimizer?: PluginSettings;
-  readonly schedule?: PluginSettings;
-  readonly warmupSteps?: number;
-  readonly clipNorm?: number;
-  readonly headLr?: number;
-  readonly layerDecay?: number;
-  readonly freeze?: string;
-  readonly stochasticDepth?: number;
+  /** The fingerprint of the split, and of the pictures if they are the user's own. */
+  readonly splitHash?: string;
+  readonly pictures?: string;
+  readonly plugins?: readonly PluginFile[];
   /** The ids of the runs in a soup or an ensemble; `taken` are those that each of its models combines. */
   readonly combination?: {
     readonly kind: string;
     readonly members: readonly string[];
     readonly taken?: Readonly<Record<string, readonly string[]>>;
   };
-  readonly steps?: number;
-  /** Steps between evaluations. */
-  readonly evaluateEvery?: number;
-  /** The fraction of each domain that is `out`. */
-  readonly holdout?: number;
-  /** The maximum number of evaluated pictures of a held-out domain; absent for all. */
-  readonly testPictures?: number;
 }
+
+type Required = "testDomains" | "algorithm" | "regularizers" | "averaging" | "hparamsSeed" | "trialSeed" | "seed";
 
 export const SETTINGS_FILE = "settings.json";
 export const RECORDS_FILE = "records.jsonl";
@@ -184,50 +167,43 @@ export const parseSettings = (path: string, text: string): RunSettings =>
 
 const WHAT = "the settings of a run";
 
-const pluginSchema = v.object({ id: nameSchema, settings: scalarsSchema }, "{ id, settings }");
-const pluginsSchema = v.array(pluginSchema, "a list of { id, settings }");
-
-/** The keys that every reader needs. Other keys are kept. */
-const settingsSchema: Schema<RunSettings> = v.pipe(
-  openObject({
-    dataset: nameSchema,
-    domains: namesSchema,
-    testDomains: namesSchema,
-    algorithm: nameSchema,
-    regularizers: pluginsSchema,
-    averaging: pluginsSchema,
-    hparamsSeed: wholeSchema,
-    trialSeed: wholeSchema,
-    seed: wholeSchema,
-    hparams: scalarsSchema,
-    fixed: v.optional(scalarsSchema),
-    given: v.optional(scalarsSchema),
-    optimizer: v.optional(pluginSchema),
-    schedule: v.optional(pluginSchema),
-    warmupSteps: v.optional(numberSchema),
-    clipNorm: v.optional(numberSchema),
-    headLr: v.optional(numberSchema),
-    layerDecay: v.optional(numberSchema),
-    freeze: v.optional(nameSchema),
-    stochasticDepth: v.optional(numberSchema),
-    combination: v.optional(
-      v.object(
-        {
-          kind: nameSchema,
-          members: namesSchema,
-          taken: v.optional(v.record(v.string(), namesSchema, "ids by model")),
-        },
-        "{ kind, members }",
-      ),
+/** The keys that every reader needs, and what is no declared setting. */
+const entries = {
+  dataset: nameSchema,
+  domains: namesSchema,
+  testDomains: namesSchema,
+  algorithm: nameSchema,
+  regularizers: storedEntries.regularizers as Schema<readonly PluginSettings[]>,
+  averaging: storedEntries.averaging as Schema<readonly PluginSettings[]>,
+  hparamsSeed: wholeSchema,
+  trialSeed: wholeSchema,
+  seed: wholeSchema,
+  hparams: scalarsSchema,
+  fixed: v.optional(scalarsSchema),
+  given: v.optional(scalarsSchema),
+  splitHash: v.optional(nameSchema),
+  pictures: v.optional(nameSchema),
+  combination: v.optional(
+    v.object(
+      {
+        kind: nameSchema,
+        members: namesSchema,
+        taken: v.optional(v.record(v.string(), namesSchema, "ids by model")),
+      },
+      "{ kind, members }",
     ),
-    steps: v.optional(numberSchema),
-    evaluateEvery: v.optional(numberSchema),
-    holdout: v.optional(numberSchema),
-    testPictures: v.optional(numberSchema),
-    data: v.optional(nameSchema),
-    root: v.nullish(v.string("a path")),
-    plugins: v.optional(v.array(v.looseObject({ file: v.string("a path") }, "{ file }"), "a list of { file }")),
-  }),
+  ),
+  plugins: v.optional(
+    v.array(
+      v.looseObject({ file: v.string("a path"), sha256: v.string("a hash") }, "{ file, sha256 }"),
+      "a list of { file, sha256 }",
+    ),
+  ),
+};
+
+/** The declared settings are checked too. Other keys are kept. */
+const settingsSchema: Schema<RunSettings> = v.pipe(
+  openObject({ ...entries, ...storedEntries, ...entries } as typeof entries),
   v.forward(
     v.check(({ domains, testDomains }) => testDomains.every((domain) => domains.includes(domain)), "among the domains"),
     ["testDomains"],
@@ -247,7 +223,7 @@ export function methodOf({ algorithm, regularizers, averaging, fixed }: RunSetti
   const others = averaging.filter(({ id }) => !parts.includes(id)).map(({ id }) => `${id}.`);
   const own = pickFixed(
     fixed,
-    (name) => !others.some((prefix) => name.startsWith(prefix)) && (name !== "t3a" || parts.includes("t3a")),
+    (name) => !others.some((prefix) => name.startsWith(prefix)) && parts.includes(declared[name]?.model ?? parts[0]),
   );
   return { algorithm, regularizers: regularizers.map(({ id }) => id), model, fixed: own };
 }

@@ -17,7 +17,7 @@ import type { StepResult } from "./regularizer.js";
  */
 export const featurePenaltySettings = {
   scaling: option(word("per-sample", "sum"), "divide by the rows of the batch, or not", { default: "per-sample" }),
-  warmup: option(whole(0), "steps before the penalty joins; 0: from the first", { default: 101 }),
+  warmup: option(whole(0), "steps before the penalty joins; 0: from the first", { default: 101, chosen: 4 }),
   on: option(word("features", "logits"), "the tensor that is penalised", { default: "features" }),
 };
 

@@ -4,10 +4,9 @@ import { writeMadeRun, writeSearch } from "../../tests/support/report-runs.js";
 import { inFolder } from "../../tests/support/run-folders.js";
 import type { RunSettings } from "../records/run.js";
 import { oracle } from "../selection/index.js";
-import { SEARCHED_KEYS } from "../settings/keys.js";
 import { chosenOf } from "./chosen.js";
 import { toCsv } from "./csv.js";
-import { drawsOf, hparamsOf, OPTIMIZATION } from "./draws.js";
+import { drawsOf, hparamsOf } from "./draws.js";
 import { toJson } from "./json.js";
 import { toMarkdown } from "./markdown.js";
 import { readResults } from "./read-results.js";
@@ -96,10 +95,6 @@ test("all searched settings are shown: optimizer, schedule, their options and ot
   expect(names).toEqual([
     ...["optimizer 3", "schedule 3", "warmupSteps 3", "clipNorm 3", "headLr 3", "freeze 3", "sgd.momentum 2"],
   ]);
-});
-
-test("the settings that a search can draw are known with their defaults", () => {
-  expect(Object.keys(OPTIMIZATION)).toEqual(SEARCHED_KEYS);
 });
 
 test("--chosen prints both tables; without it neither is there", () => {

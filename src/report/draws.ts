@@ -3,6 +3,8 @@
  * values.
  */
 
+import { declared, searchedKeys } from "../declared-settings/declared.js";
+import type { PluginSettings, StoredKeys } from "../declared-settings/stored.js";
 import { parseRange } from "../hparams.js";
 import type { FixedSettings } from "../records/fixed-settings.js";
 import type { EvaluatedRun, SettingScalar } from "../records/index.js";
@@ -26,18 +28,6 @@ export function drawsOf({ runs, selection }: Outcome): GroupResult[] {
   });
 }
 
-/** The settings besides hyperparameters that a search can draw (`SEARCHED_KEYS`), with the defaults that files omit. */
-export const OPTIMIZATION = {
-  optimizer: "adam",
-  schedule: "constant",
-  warmupSteps: 0,
-  clipNorm: null,
-  headLr: 1,
-  layerDecay: 1,
-  freeze: "none",
-  stochasticDepth: 0,
-} as const satisfies Hparams;
-
 /**
  * The hyperparameters of a run as in its files, with the explicit settings of its optimization; for a run of another
  * testbed by the names used there.
@@ -46,10 +36,11 @@ export function hparamsOf(outcome: Outcome, run: EvaluatedRun): Hparams {
   const settings = outcome.storedOf(run)?.settings;
   if (!settings) return run.hparams ?? {};
   const { hparams, regularizers, averaging, optimizer, schedule, fixed } = settings;
-  const explicit = Object.entries(OPTIMIZATION).flatMap(([name, usual]): [string, SettingScalar][] => {
-    const stored = settings[name as keyof typeof OPTIMIZATION];
+  const explicit = searchedKeys.flatMap((name): [string, SettingScalar][] => {
+    const stored = settings[name as keyof StoredKeys] as SettingScalar | PluginSettings | undefined;
     if (stored === undefined && !Object.hasOwn(fixed, name)) return [];
-    return [[name, typeof stored === "object" ? stored.id : (stored ?? usual)]];
+    const usual = (declared[name].default ?? null) as SettingScalar;
+    return [[name, typeof stored === "object" && stored !== null ? stored.id : (stored ?? usual)]];
   });
   const models = (run.chosenFrom ?? run.method).model.split("+");
   const parts = [...regularizers, ...averaging.filter(({ id }) => models.includes(id)), optimizer, schedule];

@@ -1,6 +1,7 @@
 /**
  * Settings that the program chooses by default for a folder of pictures and a machine. They do not distinguish methods,
- * so names of rows include them only if nothing else distinguishes two rows.
+ * so names of rows include them only if nothing else distinguishes two rows. The page of the dashboard reads this list,
+ * and a browser cannot load the declarations (`chosen`); a test compares them.
  */
 
 /** The most informative first. `warmup` belongs to a penalty and is printed with its name. */

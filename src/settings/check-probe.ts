@@ -1,9 +1,11 @@
 import type { AlgorithmDefinition } from "../algorithms/algorithm.js";
 import { algorithms } from "../algorithms/index.js";
 import type { Dataset } from "../data/dataset.js";
+import { type GivenKeys, keys, type Request } from "../declared-settings/keys.js";
 import { UsageError } from "../errors.js";
-import type { GivenKeys, Request } from "./keys.js";
+import type { Options } from "../options.js";
 import type { Method } from "./method.js";
+import { declaredHparams } from "./values-of-run.js";
 
 /** Rejects settings that a probe does not support: its samples are features of pictures, computed once. */
 export function checkProbe(
@@ -34,14 +36,11 @@ export function checkExact({ algorithm, regularizers, averaging }: Method): void
     );
 }
 
-/** Settings of updates, of which the exact probe makes none. */
-const OF_UPDATES: readonly string[] = [
-  ...["lr", "weightDecay", "dropout", "optimizer", "schedule", "warmupSteps", "clipNorm", "headLr", "layerDecay"],
-];
-
 /** Refuses given settings that the exact probe does not use. */
 export function checkExactUses(given: Request): void {
-  const unused = OF_UPDATES.find((name) => given[name] !== undefined);
+  const hparams: Options = declaredHparams(undefined);
+  const declarations: Options = { ...hparams, ...keys };
+  const unused = Object.keys(declarations).find((name) => declarations[name].ofUpdates && given[name] !== undefined);
   if (unused !== undefined)
     throw new UsageError(
       `${unused}: the exact probe is solved to convergence without updates of gradient descent, so it does not use ${unused}; set probeC for its strength, or use --probe sgd`,

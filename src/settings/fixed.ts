@@ -1,8 +1,9 @@
 /** The settings of a run that the user set explicitly. */
 
 import { backboneNamed } from "../backbones/index.js";
+import { type GivenKeys, keys, type Request } from "../declared-settings/keys.js";
+import { makesRow } from "../declared-settings/meaning.js";
 import type { SettingScalar } from "../records/run.js";
-import { type GivenKeys, keys, makesRow, type Request } from "./keys.js";
 import type { TrainSettings } from "./settings.js";
 
 /**

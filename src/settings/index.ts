@@ -1,7 +1,7 @@
 /** Settings: from a request to a completely specified run, and the names of runs and methods. */
 
+export { type GivenKeys, keys, type Request } from "../declared-settings/keys.js";
 export { drawHparam, drawHparams, type HparamValuesOf } from "./hparam-draws.js";
-export { type GivenKeys, keys, type Request } from "./keys.js";
 export { SettingsMemo } from "./memo.js";
 export type { Method } from "./method.js";
 export { datasetTitle, methodTitle, paperName } from "./names.js";

@@ -3,13 +3,13 @@
 import { LORA_TARGETS, type LoraTarget } from "../backbones/add-lora.js";
 import { TRANSFORMERS } from "../backbones/transformer-layouts.js";
 import { unknownName } from "../closest-name.js";
+import type { FilledKeys } from "../declared-settings/keys.js";
 import { UsageError } from "../errors.js";
-import type { FilledKeys } from "./keys.js";
 import type { StartingWeights } from "./starting-weights.js";
 
 /** The settings of a run with LoRA; empty without LoRA. */
 export function loraSettings(
-  { lora, loraAlpha, loraTargets, probe, freeze = "none" }: FilledKeys,
+  { lora, loraAlpha, loraTargets, probe, freeze }: FilledKeys,
   { backbone, file }: Pick<StartingWeights, "backbone" | "file">,
 ) {
   if (lora === undefined) {

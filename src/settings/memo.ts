@@ -14,12 +14,12 @@ import { isSplitByClass, splitOf } from "../data/own-split.js";
 import type { SignatureOptions } from "../data/picture-signatures.js";
 import { picturesHash } from "../data/pictures-hash.js";
 import { type SplitOptions, splitDomain, splitHash, splitToJson } from "../data/split.js";
+import type { GivenKeys, NearDuplicateRule } from "../declared-settings/keys.js";
 import { DataError } from "../errors.js";
 import { canonicalJson, type KnownTexts } from "../files/canonical-json.js";
 import { SourceFile } from "../files/file-bytes.js";
 import type { Hparam, HparamValue } from "../hparams.js";
 import { drawHparam } from "./hparam-draws.js";
-import type { GivenKeys, NearDuplicateRule } from "./keys.js";
 import { type Method, methodOf } from "./method.js";
 import { type DrawKey, type UsualValues, usualValues } from "./values-of-run.js";
 

@@ -6,10 +6,10 @@
 import type { AlgorithmDefinition } from "../algorithms/algorithm.js";
 import { algorithmNamed, algorithms } from "../algorithms/index.js";
 import { type FollowerDefinition, followerNamed, followers } from "../averaging/index.js";
+import { type GivenKeys, keys } from "../declared-settings/keys.js";
 import { type OptimizerDefinition, optimizerNamed, type ScheduleDefinition, scheduleNamed } from "../optim/index.js";
 import { type AnyRegularizerDefinition, regularizerNamed } from "../regularizers/index.js";
 import { parseMethodName } from "../regularizers/shorthand.js";
-import type { GivenKeys } from "./keys.js";
 
 export interface Method {
   readonly algorithm: AlgorithmDefinition;
@@ -39,8 +39,8 @@ export function methodOf(
     algorithm: algorithmNamed(named.algorithm),
     regularizers: penalties.map(regularizerNamed),
     averaging: averages.map(followerNamed),
-    ...(isOther(given.optimizer, "adam") && { optimizer: optimizerNamed(given.optimizer) }),
-    ...(isOther(given.schedule, "constant") && { schedule: scheduleNamed(given.schedule) }),
+    ...(isOther(given.optimizer, keys.optimizer.default) && { optimizer: optimizerNamed(given.optimizer) }),
+    ...(isOther(given.schedule, keys.schedule.default) && { schedule: scheduleNamed(given.schedule) }),
   };
 }
 

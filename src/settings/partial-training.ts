@@ -1,24 +1,20 @@
 /** Settings that depend on the depth of the backbone: which parts are frozen, learning rates by depth, and stochastic depth. */
 
-import { trainedBlocks } from "../backbones/depth.js";
+import { type Freeze, trainedBlocks } from "../backbones/depth.js";
 import { backboneNamed, backbones } from "../backbones/index.js";
+import type { FilledKeys } from "../declared-settings/keys.js";
+import { storedOf } from "../declared-settings/stored.js";
 import { UsageError } from "../errors.js";
-import type { FilledKeys } from "./keys.js";
 
 /** The given settings, checked against the backbone; empty if the whole backbone is trained with one learning rate. */
-export function partialTraining(
-  { freeze = "none", layerDecay = 1, stochasticDepth = 0, probe }: FilledKeys,
-  id: string,
-) {
+export function partialTraining(asked: FilledKeys, id: string) {
   const { blocks, stochasticDepth: hasStochasticDepth } = backboneNamed(id);
-  const given = [
-    ...(freeze === "none" ? [] : [`freeze=${freeze}`]),
-    ...(layerDecay === 1 ? [] : [`layerDecay=${layerDecay}`]),
-    ...(stochasticDepth === 0 ? [] : [`stochasticDepth=${stochasticDepth}`]),
-  ];
+  const { freeze, stochasticDepth, probe } = asked;
+  const settled = storedOf(asked, "freeze", "layerDecay", "stochasticDepth");
+  const given = Object.entries(settled).map(([name, value]) => `${name}=${value}`);
   if (given.length === 0) return {};
   if (probe) throw new UsageError(`${given[0]}: a probe trains nothing of the backbone; leave it out`);
-  if (((freeze !== "none" && freeze !== "all") || layerDecay !== 1) && blocks === undefined)
+  if (((freeze !== "none" && freeze !== "all") || settled.layerDecay !== undefined) && blocks === undefined)
     throw new UsageError(
       `${given[0]}: the backbone ${id} does not say which its blocks are; those that do: ${having("blocks")}`,
     );
@@ -29,11 +25,7 @@ export function partialTraining(
     throw new UsageError(
       `stochasticDepth=${stochasticDepth}: ${id} has no stochastic depth; those that have: ${having("stochasticDepth")}`,
     );
-  return {
-    ...(freeze !== "none" && { freeze }),
-    ...(layerDecay !== 1 && { layerDecay }),
-    ...(stochasticDepth > 0 && { stochasticDepth }),
-  };
+  return settled as { freeze?: Freeze; layerDecay?: number; stochasticDepth?: number };
 }
 
 const having = (fact: "blocks" | "stochasticDepth"): string =>

@@ -5,10 +5,10 @@ import sharp from "sharp";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { writeFile } from "../../tests/support/picture-folder.js";
 import { backboneNamed } from "../backbones/index.js";
+import type { Request } from "../declared-settings/keys.js";
 import { Random } from "../engine/random.js";
 import { scope } from "../engine/scope.js";
 import { writeWeights } from "../engine/weights.js";
-import type { Request } from "./keys.js";
 import {
   evaluationFraming,
   preprocessingWords,

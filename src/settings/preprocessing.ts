@@ -8,16 +8,10 @@ import type { PublishedFraming } from "../backbones/published-weights.js";
 import { weightsFacts } from "../backbones/weights-facts.js";
 import type { Dataset } from "../data/dataset.js";
 import { type Framing, framingAt, type Interpolation, type Scaling, scalingFor } from "../data/framing.js";
+import type { FilledKeys, PreprocessingName, Request, Resize } from "../declared-settings/keys.js";
 import { UsageError } from "../errors.js";
-import type { FilledKeys, Request } from "./keys.js";
 import type { TrainSettings } from "./settings.js";
 import type { StartingWeights } from "./starting-weights.js";
-
-/** The source of the defaults of size, resize and interpolation. */
-export type PreprocessingName = "weights" | "domainbed";
-
-/** The length of the short side after resizing, before the centre is cropped; or `stretch` to resize the whole picture to a square. */
-export type Resize = number | "stretch";
 
 export interface PreprocessingSettings {
   readonly preprocessing?: PreprocessingName;

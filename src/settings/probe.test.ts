@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { makePictureFolder } from "../../tests/support/made-pictures.js";
-import type { Request } from "./keys.js";
+import type { Request } from "../declared-settings/keys.js";
 import { resolve } from "./resolve.js";
 import { runName } from "./settings.js";
 

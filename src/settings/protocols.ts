@@ -10,8 +10,7 @@
 
 import type { Dataset } from "../data/dataset.js";
 import { datasets } from "../data/datasets/index.js";
-
-export type ProtocolName = "domainbed" | "swad";
+import type { ProtocolName } from "../declared-settings/keys.js";
 
 /** What a protocol determines. Each value can be given explicitly instead. */
 export interface Protocol {

@@ -7,9 +7,9 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { parse } from "yaml";
+import type { Request } from "../declared-settings/keys.js";
 import { DataError, UsageError } from "../errors.js";
 import { parseSettings } from "../records/run.js";
-import type { Request } from "./keys.js";
 import { recordedRequest } from "./preprocessing.js";
 
 /** What the words are if they are options of a dataset and not settings. */

@@ -9,7 +9,7 @@ import type { DatasetDefinition } from "../data/dataset.js";
 import { imageFolder } from "../data/datasets/image-folder.js";
 import { datasets } from "../data/datasets/index.js";
 import { splitHash } from "../data/split.js";
-import type { Request } from "./keys.js";
+import type { Request } from "../declared-settings/keys.js";
 import { SettingsMemo } from "./memo.js";
 import { protocolFor } from "./protocols.js";
 import { mergePairs, readConfig, readPairs, requestOver } from "./read-request.js";

@@ -6,7 +6,7 @@
 import { evenlyChosen } from "../data/evenly-chosen.js";
 import { splitOf } from "../data/own-split.js";
 import type { Split } from "../data/split.js";
-import type { Request } from "./keys.js";
+import type { Request } from "../declared-settings/keys.js";
 import { SettingsMemo } from "./memo.js";
 import type { TrainSettings } from "./settings.js";
 import { type RunParts, settle } from "./settle.js";

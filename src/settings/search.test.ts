@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import type { Request } from "../declared-settings/keys.js";
 import { UsageError } from "../errors.js";
 import { parseRange } from "../hparams.js";
-import type { Request } from "./keys.js";
 import { resolve } from "./resolve.js";
 import { checkSearched, SEARCH_RUNS } from "./search.js";
 

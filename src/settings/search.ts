@@ -8,10 +8,11 @@
  * range: together with the seeds it gives the same value again, and all draws are one row of a table.
  */
 
+import { searchedKeys } from "../declared-settings/declared.js";
+import { keys, type Request } from "../declared-settings/keys.js";
 import { UsageError } from "../errors.js";
 import { type Hparam, type HparamValue, parseRange, type SearchRange } from "../hparams.js";
 import { drawHparam } from "./hparam-draws.js";
-import { keys, type Request, SEARCHED_KEYS } from "./keys.js";
 
 export interface Drawn {
   /** The request with each range replaced by a value. */
@@ -24,7 +25,7 @@ export interface Drawn {
 function rangesIn(asked: Request): [string, SearchRange<HparamValue>][] {
   return Object.entries(asked).flatMap(([name, value]): [string, SearchRange<HparamValue>][] => {
     if (typeof value !== "string" || !/[{(]/.test(value)) return [];
-    if ((Object.hasOwn(keys, name) && !SEARCHED_KEYS.includes(name)) || name.startsWith("data.")) return [];
+    if ((Object.hasOwn(keys, name) && !searchedKeys.includes(name)) || name.startsWith("data.")) return [];
     const range = parseRange(value);
     if (!range && /^\{|U\(/i.test(value.trim()))
       throw new UsageError(
@@ -103,7 +104,7 @@ export function withoutDrawnOptions({ asked, ranges }: Drawn): Request {
 
 /** A request without values that look like ranges: enough to know its method. */
 export const withoutRanges = (request: Request): Request =>
-  Object.fromEntries(Object.entries(request).filter(([name]) => !SEARCHED_KEYS.includes(name)));
+  Object.fromEntries(Object.entries(request).filter(([name]) => !searchedKeys.includes(name)));
 
 /** Ranges by their names in a request. */
 export const rangesByName = (

@@ -2,10 +2,10 @@
 
 import type { Dataset, PictureDataset } from "../data/dataset.js";
 import { datasets } from "../data/datasets/index.js";
+import type { FilledKeys } from "../declared-settings/keys.js";
 import { pluginFilesOf } from "../definitions.js";
 import { defaultThreads } from "../engine/default-threads.js";
 import { evaluationSizeOf, headStepsOf } from "./check-probe.js";
-import type { FilledKeys } from "./keys.js";
 import type { SettingsMemo } from "./memo.js";
 import type { Method } from "./method.js";
 import type { Protocol } from "./protocols.js";

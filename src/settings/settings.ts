@@ -6,13 +6,13 @@ import type { NetworkVariant } from "../backbones/backbone.js";
 import type { Freeze } from "../backbones/depth.js";
 import type { Interpolation } from "../data/framing.js";
 import { type Colours, type Normalization, normalizations } from "../data/normalization.js";
+import { isHashed } from "../declared-settings/declared.js";
+import type { PreprocessingName, ProtocolName, Resize } from "../declared-settings/keys.js";
 import type { PluginFile } from "../definitions.js";
 import { canonicalJson, type KnownTexts, textHash } from "../files/canonical-json.js";
 import type { Precision } from "../nn/precision.js";
 import { underFormerNames } from "../options.js";
 import type { RunSettings, SettingScalar } from "../records/run.js";
-import type { PreprocessingName, Resize } from "./preprocessing.js";
-import type { ProtocolName } from "./protocols.js";
 
 /** The complete settings. Together with the files that they name, they determine every record of a run on the CPU. */
 export interface TrainSettings extends RunSettings {
@@ -106,29 +106,11 @@ export function evaluationShape({
 export const coloursOf = ({ normalization = "imagenet" }: Pick<TrainSettings, "normalization">): Colours =>
   normalizations[normalization];
 
-/** Settings that say where and how a run is executed and do not change results. */
-const NOT_HASHED: ReadonlySet<string> = new Set<keyof TrainSettings>([
-  "data",
-  "root",
-  "cache",
-  "weights",
-  "device",
-  "threads",
-  "fixed",
-  "protocol", // the values that it determines are hashed
-  "preprocessing", // likewise
-  "nearDuplicates", // the split that it determines is hashed
-  "checkpointEvery",
-  "format",
-  "hash",
-  "request",
-]);
-
 type Hashed = Omit<TrainSettings, "hash" | "request" | "fixed">;
 
 function changesNumbers(settings: Hashed): Record<string, unknown> {
   const hashed: Record<string, unknown> = {};
-  for (const name in settings) if (!NOT_HASHED.has(name)) hashed[name] = settings[name as keyof Hashed];
+  for (const name in settings) if (isHashed(name)) hashed[name] = settings[name as keyof Hashed];
   // A plug-in is identified by its content, whatever the name of its file.
   if (settings.plugins) hashed.plugins = settings.plugins.map(({ sha256 }) => sha256);
   // A setting that was renamed keeps its former name here, so that the names of runs do not change.

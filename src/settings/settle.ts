@@ -8,12 +8,20 @@ import { checkDomains } from "../algorithms/check-domains.js";
 import type { FollowerDefinition } from "../averaging/index.js";
 import { type Dataset, domainsNamed } from "../data/dataset.js";
 import { findDataset } from "../data/datasets/index.js";
+import {
+  type FilledKeys,
+  type GivenKeys,
+  type KeyName,
+  keys,
+  type Request,
+  readKeys,
+  withDefaults,
+} from "../declared-settings/keys.js";
 import { DataError, UsageError } from "../errors.js";
 import type { SettingScalar } from "../records/run.js";
 import type { Regularizer } from "../regularizers/index.js";
 import { checkExact, checkHeadFirst, checkProbe, checkRetrain } from "./check-probe.js";
 import { fixedIn } from "./fixed.js";
-import { type FilledKeys, type GivenKeys, type KeyName, keys, type Request, readKeys, withDefaults } from "./keys.js";
 import { loraSettings } from "./lora.js";
 import type { SettingsMemo } from "./memo.js";
 import type { Method } from "./method.js";

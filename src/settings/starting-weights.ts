@@ -8,8 +8,8 @@ import { type PublishedFraming, publishedWeightsNamed, usualFraming } from "../b
 import type { WeightsFacts } from "../backbones/weights-facts.js";
 import type { Dataset } from "../data/dataset.js";
 import type { Normalization } from "../data/normalization.js";
+import type { GivenKeys } from "../declared-settings/keys.js";
 import { UsageError } from "../errors.js";
-import type { GivenKeys } from "./keys.js";
 import type { SettingsMemo } from "./memo.js";
 
 export interface StartingWeights {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Request } from "./keys.js";
+import type { Request } from "../declared-settings/keys.js";
 import { resolve } from "./resolve.js";
 
 const settingsOf = async (request: Request) =>

@@ -1,8 +1,8 @@
 /** Shared hyperparameters that an algorithm does not use. Setting one is an error, because it would have no effect. */
 
 import type { AlgorithmDefinition } from "../algorithms/algorithm.js";
+import type { Request } from "../declared-settings/keys.js";
 import { UsageError } from "../errors.js";
-import type { Request } from "./keys.js";
 
 /** Whether an algorithm uses a setting. The name can have the algorithm as a prefix: `dann.lr`. */
 export const usesSetting = ({ id, unused = {} }: AlgorithmDefinition, name: string): boolean =>

@@ -7,11 +7,11 @@ import { type AlgorithmDefinition, hparamsOn } from "../algorithms/algorithm.js"
 import { datasetSize, hparamName, sharedHparams } from "../algorithms/shared-hparams.js";
 import { closestName, unknownName } from "../closest-name.js";
 import type { Dataset } from "../data/dataset.js";
+import { keys, type Request } from "../declared-settings/keys.js";
 import { UsageError } from "../errors.js";
 import type { Hparam, HparamValue } from "../hparams.js";
 import { currentName, defaultsOf, type Options } from "../options.js";
 import type { drawHparam } from "./hparam-draws.js";
-import { keys, type Request } from "./keys.js";
 import type { Method } from "./method.js";
 import { settingOfOthers } from "./parts.js";
 

@@ -1,7 +1,7 @@
 /** Checks that each setting of a plan applies to one of its runs at least, so that none is ignored silently. */
 
+import type { Request } from "../declared-settings/keys.js";
 import { UsageError } from "../errors.js";
-import type { Request } from "../settings/keys.js";
 import type { Method } from "../settings/method.js";
 import { misspelledIn, partIn } from "../settings/parts.js";
 import { checkUsed, unusedWords, usesSetting } from "../settings/unused.js";

@@ -4,9 +4,10 @@
  */
 
 import { hparamName } from "../algorithms/shared-hparams.js";
+import { keys } from "../declared-settings/keys.js";
+import { makesRow } from "../declared-settings/meaning.js";
 import type { FixedSettings, SettingScalar } from "../records/fixed-settings.js";
 import type { RunSettings } from "../records/run.js";
-import { keys, makesRow } from "../settings/keys.js";
 import { presets } from "./presets.js";
 import type { RunRequest } from "./sweep-folder.js";
 import { partsOf, readPart, type SweepPart } from "./sweep-request.js";

@@ -8,12 +8,12 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { followers } from "../averaging/index.js";
 import { isOwnDataset } from "../data/own-dataset.js";
+import { machineKeys, movableKeys } from "../declared-settings/declared.js";
 import { DataError } from "../errors.js";
 import { canonicalJson } from "../files/canonical-json.js";
 import { FolderLock } from "../files/folder-lock.js";
 import { makeFolder } from "../files/make-folder.js";
 import { DONE_FILE } from "../records/run.js";
-import { OF_MACHINE } from "./plan-runs.js";
 import {
   isSweepFolder,
   type PlannedRun,
@@ -119,10 +119,11 @@ export function growthOf(before: Iterable<PlannedRun>, wanted: readonly PlannedR
 /** The paths and machine settings of a run that is planned again, as far as they are given and differ from the earlier ones. */
 function newPlaces({ request }: PlannedRun, again: PlannedRun | undefined): [string, RunRequest[string]][] {
   if (again === undefined) return [];
-  return Object.entries(again.request).filter(
-    ([name, value]) => (name === "root" || OF_MACHINE.has(name)) && request[name] !== value,
-  );
+  return Object.entries(again.request).filter(([name, value]) => isPlace(name) && request[name] !== value);
 }
+
+/** Whether a setting says where a run is executed: a path other than that of the pictures, which names them, or a setting of the machine. */
+const isPlace = (name: string): boolean => name !== "data" && (movableKeys.includes(name) || machineKeys.has(name));
 
 const averagesOf = ({ request }: PlannedRun): readonly string[] => (request.averaging ?? []) as readonly string[];
 

@@ -1,8 +1,8 @@
 /** From a preset, a file and options to the runs of a sweep, and the description that the sweep folder stores. */
 
 import { algorithms } from "../algorithms/index.js";
+import { type Request, readKeys } from "../declared-settings/keys.js";
 import { UsageError } from "../errors.js";
-import { type Request, readKeys } from "../settings/keys.js";
 import { SettingsMemo } from "../settings/memo.js";
 import type { Method } from "../settings/method.js";
 import { probeWords, protocols } from "../settings/protocols.js";

@@ -1,7 +1,8 @@
 /** Executes one run of a plan in this process, from the start or from its checkpoint, with its own settings. */
 
+import { movableKeys } from "../declared-settings/declared.js";
+import type { Request } from "../declared-settings/keys.js";
 import { DataError } from "../errors.js";
-import type { Request } from "../settings/keys.js";
 import type { SettingsMemo } from "../settings/memo.js";
 import { recordedRequest } from "../settings/preprocessing.js";
 import { resolve } from "../settings/resolve.js";
@@ -26,15 +27,12 @@ export interface MakeOptions {
   readonly version: string;
 }
 
-/** Only paths can change when a run resumes; everything else stays as it was at the start. */
-const MAY_MOVE = ["data", "root", "cache", "weights"];
-
 /** Executes a claimed run. It is an error if the settings of the run differ from the plan. */
 export async function makeRun({ run, folder }: Claim, options: MakeOptions): Promise<TrainOutcome> {
   const { sweep, device, threads, memo, kept, shouldStop, version } = options;
   const planned: Request = recordedRequest(run.request);
   const begun = folder.isBegun ? readTrainSettings(folder.path) : undefined;
-  const moved = Object.fromEntries(Object.entries(planned).filter(([name]) => MAY_MOVE.includes(name)));
+  const moved = Object.fromEntries(Object.entries(planned).filter(([name]) => movableKeys.includes(name)));
   const request: Request = begun ? { ...begun.request, ...moved } : { threads, ...planned };
   const fixed = planned.fixed ?? new FixedByHand(readSweepFile(sweep).requests).namesIn(run.request) ?? [];
   const plan = await resolve({ ...request, fixed, device: planned.device ?? device }, memo);

@@ -6,8 +6,8 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Request } from "../declared-settings/keys.js";
 import { RECORDS_FILE } from "../records/run.js";
-import type { Request } from "../settings/keys.js";
 import type { SettingsMemo } from "../settings/memo.js";
 import { type Plan, resolve } from "../settings/resolve.js";
 import { quietReporter } from "../training/reporter.js";

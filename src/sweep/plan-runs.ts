@@ -10,10 +10,11 @@
 import { algorithms } from "../algorithms/index.js";
 import { followers } from "../averaging/index.js";
 import { type Dataset, numberedDomain } from "../data/dataset.js";
+import { machineKeys } from "../declared-settings/declared.js";
+import type { Request } from "../declared-settings/keys.js";
 import { UsageError } from "../errors.js";
 import { fixedWord } from "../records/fixed-settings.js";
 import { regularizers } from "../regularizers/index.js";
-import type { Request } from "../settings/keys.js";
 import { SettingsMemo } from "../settings/memo.js";
 import type { Method } from "../settings/method.js";
 import { runName, type TrainSettings } from "../settings/settings.js";
@@ -32,9 +33,6 @@ export interface PlanOptions {
   /** Called with complete settings, once for all runs that differ only in the held-out domains. */
   readonly onSettled?: (settings: TrainSettings) => void;
 }
-
-/** Settings of the machine that executes a run. A plan stores only given ones, because the machine may be another one. */
-export const OF_MACHINE: ReadonlySet<string> = new Set(["device", "threads", "weights", "cache"]);
 
 /** The maximum number of runs of a plan: a file of a gigabyte. */
 export const MOST_RUNS = 2_000_000;
@@ -157,7 +155,7 @@ function familyOf(run: SettledRun, given: Request, memo: SettingsMemo): Family {
   const { settings } = run;
   const request: Record<string, RunRequest[string]> = {};
   for (const name in settings.request)
-    if (given[name] !== undefined || !OF_MACHINE.has(name)) request[name] = settings.request[name];
+    if (given[name] !== undefined || !machineKeys.has(name)) request[name] = settings.request[name];
   return { settings, request, sibling: siblingsOf(run, memo) };
 }
 
@@ -266,7 +264,7 @@ function gridPoints(method: Method, grid: SweepPart["grid"]): Request[] {
 
 /** DomainBed's name of a run; undefined if settings are given that DomainBed's command line does not have. */
 function referenceJob(job: JobOf, { root, steps, holdout, protocol: _, ...others }: Request): string | undefined {
-  if (root === undefined || Object.keys(others).some((name) => !OF_MACHINE.has(name))) return undefined;
+  if (root === undefined || Object.keys(others).some((name) => !machineKeys.has(name))) return undefined;
   return jobName(job, {
     dataDir: String(root),
     ...(steps === undefined ? {} : { steps: Number(steps) }),

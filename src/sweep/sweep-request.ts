@@ -15,10 +15,10 @@
  */
 
 import { closestName } from "../closest-name.js";
+import { keys, type Request } from "../declared-settings/keys.js";
 import { UsageError } from "../errors.js";
 import { boolean, list, whole, word } from "../options.js";
 import type { SettingScalar } from "../records/run.js";
-import { keys, type Request } from "../settings/keys.js";
 import { type CombinationKind, combinationKinds } from "./combination-kinds.js";
 
 /** Runs: every combination of these. */
