@@ -46,7 +46,7 @@ export interface Meaning {
   /** Whether it concerns updates by gradient descent, of which the exact probe makes none. */
   readonly ofUpdates?: true;
   /**
-   * The rank of a setting that the program chooses by itself for own pictures, the most informative first. Rows show it
+   * The rank of a setting that the program chooses for own pictures, the most informative first. Rows show it
    * only if nothing else distinguishes them.
    */
   readonly chosen?: number;
