@@ -15,6 +15,8 @@ import { port, translate } from "./translate.js";
 export interface OnnxOptions extends TracedPorts {
   /** The version of NUDGE, for the metadata. */
   version?: string;
+  /** The name of the input; `input` or `pixels` by default. */
+  inputName?: string;
 }
 
 /** Writes a model as an ONNX file. */
@@ -23,7 +25,8 @@ export function exportOnnx(model: Model, path: string, options: OnnxOptions = {}
   checkPorts(model, options);
   const parts = inWords(() => {
     using traced = traceModel(model, options);
-    const graph = translate(traced, options.input === "pixels" ? "pixels" : "input", parameterNames(model));
+    const inputName = options.inputName ?? (options.input === "pixels" ? "pixels" : "input");
+    const graph = translate(traced, inputName, parameterNames(model));
     return onnxParts({
       name: backbone,
       about: `${backbone}, ${classes.length} classes, trained on ${dataset}`,

@@ -32,7 +32,7 @@ export interface ModelCard {
   readonly about: ModelAbout;
   /** The name of the exported file. */
   readonly file: string;
-  readonly format: "onnx" | "safetensors";
+  readonly format: "onnx" | "safetensors" | "pytorch" | "hugging-face";
   readonly input: "normalised" | "pixels";
   /** Outputs of an ONNX file in addition to logits and features. */
   readonly outputs?: readonly ("probabilities" | "percentile")[];
@@ -203,6 +203,12 @@ function usage({
 }: Pick<ModelCard, "about" | "file" | "format" | "input"> & Required<Pick<ModelCard, "outputs">>): string[] {
   if (format === "safetensors")
     return [`- \`nudge predict ${inline(file)} picture.jpg\``, `- Preprocessing: ${preprocessingWords(about)}`];
+  if (format === "pytorch")
+    return [
+      `- \`${inline(file.replace(/\.safetensors$/, ""))}.py\` loads it: a state dict with the names of torchvision or timm.`,
+      `- Preprocessing: ${preprocessingWords(about)}`,
+    ];
+  if (format === "hugging-face") return huggingFaceUsage(about);
   const { inputShape } = about.preprocessing;
   return [
     input === "pixels"
@@ -213,6 +219,19 @@ function usage({
     "- The metadata of the file has the classes as JSON, under `classes`.",
   ];
 }
+
+/** Code for transformers.js, and what its numbers mean. */
+const huggingFaceUsage = (about: ModelAbout): string[] => [
+  "```js",
+  'import { pipeline } from "@huggingface/transformers";',
+  "",
+  'const classify = await pipeline("image-classification", "FOLDER OR HUB NAME", { dtype: "fp32" });',
+  'console.log(await classify("picture.jpg"));',
+  "```",
+  "",
+  "- Scores are the probabilities of `nudge predict`: the logits are already divided by the temperature.",
+  `- Preprocessing in training: ${preprocessingWords(about)}. Programs of Hugging Face read files and resize pictures in a slightly different way, so that a few predictions differ.`,
+];
 
 const idsOf = (value: unknown): string[] =>
   Array.isArray(value) ? value.flatMap((each) => (typeof each?.id === "string" ? [each.id as string] : [])) : [];

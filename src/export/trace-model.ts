@@ -19,6 +19,8 @@ export interface TracedPorts {
   probabilities?: boolean;
   /** Adds the output `percentile`: the percentage of validation pictures that are nearer to the training domains. */
   percentile?: boolean;
+  /** The only output is `logits`, divided by the temperature, for programs that apply the softmax themselves. */
+  calibratedOnly?: boolean;
 }
 
 /** Traces a model. The caller disposes of the trace. */
@@ -28,8 +30,10 @@ export function traceModel(model: Model, ports: TracedPorts = {}): Trace {
 }
 
 /** The traced function, from the input of the file to its outputs. */
-function forward(model: Model, x: Tensor, { input, probabilities, percentile }: TracedPorts): Record<string, Tensor> {
+function forward(model: Model, x: Tensor, ports: TracedPorts): Record<string, Tensor> {
+  const { input, probabilities, percentile, calibratedOnly } = ports;
   const { logits, features } = model.forward(input === "pixels" ? normalised(model, x) : x);
+  if (calibratedOnly) return { logits: logits.div(temperatureOf(model.about)) };
   const statistics = model.distanceStatistics;
   return {
     logits,
