@@ -60,6 +60,9 @@ test.each([
 test("settings come with what they accept and mean", async () => {
   const nu = (await json("regularizers")).find(({ id }) => id === "nuclear-norm");
   expect(nu?.hparams).toContainEqual({ name: "weight", default: 0.01, range: "10^U(-2.5, -1.5)", reference: "theta" });
+  expect(await printed("regularizers")).toMatch(
+    /^ {4}batchSize +32 +int\(2\^U\(5, 6\)\) +a search draws it from this range, and from int\(2\^U\(3, 5\.5\)\) without/m,
+  );
   expect(await printed("regularizers")).toMatch(/^ {4}scaling +per-sample +per-sample \| sum +\w/m);
   expect(await printed("averaging")).toMatch(/^ {4}tolerance +0\.3 +a number from 0 +how far/m);
 });

@@ -5,6 +5,7 @@
  */
 
 import { Command } from "commander";
+import { type HparamOverrides, sharedHparams } from "../algorithms/shared-hparams.js";
 import { unknownName } from "../closest-name.js";
 import { UsageError } from "../errors.js";
 import type { Hparam } from "../hparams.js";
@@ -158,9 +159,18 @@ const inMillions = (count: number): string => `${(count / 1e6).toFixed(1)} milli
 
 async function listRegularizers(): Promise<Entry[]> {
   const { regularizers } = await import("../regularizers/index.js");
-  return Object.values(regularizers).map(({ id, title, paper, hparams, settings }) => {
-    return { id, title, paper, knobs: knobsOf({ ...hparams, ...settings }) };
+  return Object.values(regularizers).map(({ id, title, paper, hparams, settings, overrides }) => {
+    return { id, title, paper, knobs: [...knobsOf({ ...hparams, ...settings }), ...overriddenKnobs(overrides)] };
   });
+}
+
+/** The shared hyperparameters that a penalty searches in another range, on large pictures. */
+function overriddenKnobs(overrides: HparamOverrides | undefined): Knob[] {
+  const shared: Readonly<Record<string, Hparam>> = { ...sharedHparams({ dataset: "", size: "large" }) };
+  return knobsOf(overrides?.large ?? {}).map((knob) => ({
+    ...knob,
+    meaning: `a search draws it from this range, and from ${shared[knob.name].range.text} without the penalty; with sharedSearch=true from the latter too`,
+  }));
 }
 
 async function listAveraging(): Promise<Entry[]> {

@@ -39,7 +39,7 @@ const LISTS = [
 
 /** Settings of all runs that have flags, in the order of the help. */
 const METHOD = ["protocol", "backbone", "weights", "pretrained", "probe", "steps", "evaluateEvery"] as const;
-const REST = ["device", "precision"] as const;
+const REST = ["sharedSearch", "device", "precision"] as const;
 
 /** Adds the options that plan a sweep to a command. */
 export function addPlanOptions(command: Command): Command {

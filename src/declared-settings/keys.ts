@@ -406,6 +406,12 @@ export const keys = {
     "0 for the default hyperparameters, any other number for a random draw as in DomainBed",
     { flag: "--hparams-seed <n>", default: 0, pooled: A_COORDINATE },
   ),
+  sharedSearch: setting(
+    boolean,
+    "if set",
+    "in a search, draw the hyperparameters that all methods share (lr, batchSize, …) from the same ranges with a penalty as without it; by default, a penalty can have its own, as nuclear-norm has for batchSize",
+    { flag: "--shared-search", unhashed: "the values that it draws are part of the id" },
+  ),
   holdout: setting(number(), "always", "the fraction of each domain that is used for validation", { default: 0.2 }),
   nearDuplicates: setting(
     word<NearDuplicateRule>("together", "ignore"),

@@ -9,6 +9,7 @@ import { fixedText } from "../records/fixed-settings.js";
 import type { StoredRun } from "../records/index.js";
 import type { Outcome } from "./outcome.js";
 import { ownWords } from "./own-words.js";
+import { rangeWords } from "./searched-ranges.js";
 import { settingsInWords } from "./settings-words.js";
 
 /** The selection method and the protocol of the runs on some datasets. */
@@ -23,7 +24,7 @@ export function protocolWords(outcome: Outcome, datasets: readonly string[]): st
   const [measured, ...made] = isOwn ? ownWords(outcome, datasets) : benchmarkWords(outcome, stored);
   const words = isOwn ? [measured, selection, ...made] : [selection, measured, ...made];
   for (const penalty of penaltiesInWords(stored)) words.push(penalty);
-  words.push(...neverActive(stored), ...neverAnnealed(stored));
+  words.push(...rangeWords(outcome, datasets), ...neverActive(stored), ...neverAnnealed(stored));
   if (foreign > 0)
     words.push(`${foreign} of the runs were read from the result files of another testbed, with its settings.`);
   return words;

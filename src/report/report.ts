@@ -25,6 +25,7 @@ import {
   withCorrection,
 } from "./paired.js";
 import type { Results } from "./read-results.js";
+import { pairRangeWords } from "./searched-ranges.js";
 import type { Table } from "./table.js";
 import { type WeightStudy, weightStudies } from "./weight-study.js";
 
@@ -135,7 +136,8 @@ function comparisonOf(
   const found = pairedComparison(outcome, pair);
   if (!found) return [];
   const late = lateDifferences(outcome, pair);
-  return [{ ...found, asked, ...late, notes: [...found.notes, ...equalWords(found, late.late)] }];
+  const ranges = new Set(outcome.datasets.flatMap((dataset) => pairRangeWords(outcome, pair, dataset)));
+  return [{ ...found, asked, ...late, notes: [...found.notes, ...equalWords(found, late.late), ...ranges] }];
 }
 
 /** Paired differences over the domains of each dataset and over all, by which claims are checked. */

@@ -150,9 +150,9 @@ export class SettingsMemo {
 
   /** The values of a method on a dataset before any are given. */
   usual(method: Method, dataset: Dataset, draw: DrawKey): UsualValues {
-    const { trialSeed, hparamsSeed, pretrained, probe } = draw;
+    const { trialSeed, hparamsSeed, pretrained, probe, sharedSearch } = draw;
     const seeds = hparamsSeed === 0 ? "0" : `${hparamsSeed} ${trialSeed}`; // defaults are the same in every trial
-    const key = `${this.numberOf(method)} ${this.numberOf(dataset)} ${seeds} ${pretrained} ${probe}`;
+    const key = `${this.numberOf(method)} ${this.numberOf(dataset)} ${seeds} ${pretrained} ${probe} ${sharedSearch}`;
     if (this.lastUsual?.key !== key) this.lastUsual = { key, values: usualValues(method, dataset, draw, this.draw) };
     return this.lastUsual.values;
   }

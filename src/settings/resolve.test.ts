@@ -39,6 +39,20 @@ test("a draw of hyperparameters is the reference's", async () => {
   expect(fixed).toEqual({});
 });
 
+test("with sharedSearch, a method with a penalty has the same draws as without it, and is another row", async () => {
+  const large = { "data.size": 64, hparamsSeed: 2 };
+  const plain = await settingsOf({ ...large, sharedSearch: true });
+  const penalised = await settingsOf({ ...large, algorithm: "ERM-NU" });
+  const shared = await settingsOf({ ...large, algorithm: "ERM-NU", sharedSearch: true });
+  expect(penalised.hparams.batchSize).toBeGreaterThanOrEqual(32);
+  expect(plain.hparams.batchSize).toBeLessThan(32);
+  expect(shared.hparams).toEqual(plain.hparams);
+  expect(shared.fixed).toEqual({ "data.size": 64, sharedSearch: true });
+  expect(await settingsOf({ ...shared.request })).toEqual(shared);
+  // It determines only the draw, which names the run, so a run whose draw is the same has the same name.
+  expect((await settingsOf(large)).hash).toBe(plain.hash);
+});
+
 test("a method may be named as in papers or by its parts, and is then the same run", async () => {
   const named = await settingsOf({ algorithm: "SWAD-NU" });
   const built = await settingsOf({ algorithm: "erm", regularizers: ["NU"], averaging: "swad" });

@@ -103,6 +103,7 @@ export function loopSettings(given: FilledKeys, protocol: Protocol) {
     trialSeed,
     hparamsSeed,
     protocol: given.protocol,
+    ...(given.sharedSearch && { sharedSearch: true as const }),
     steps,
     evaluateEvery,
     evaluateFirst,

@@ -72,6 +72,8 @@ export interface TrainSettings extends RunSettings {
   readonly evaluationSize?: number;
   /** The protocol that provided the defaults; for runs from before there were two, this is DomainBed's. */
   readonly protocol: ProtocolName;
+  /** Whether penalties do not change the search ranges of shared hyperparameters. */
+  readonly sharedSearch?: true;
   /** The plug-ins that parts of the run came from; absent if all parts are built-in. */
   readonly plugins?: readonly PluginFile[];
   readonly freeze?: Freeze;

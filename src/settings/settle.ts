@@ -97,8 +97,8 @@ export async function settle(request: Request, memo: SettingsMemo): Promise<Sett
 /** Resolves an opened request by its draw. What does not depend on the draw is resolved once, because a search has thousands of draws. */
 function drawing(opened: Opened, memo: SettingsMemo): (draw: Draw) => SettledRun {
   const { drawn, given, method, options, dataset, weights } = opened;
-  const { trialSeed, probe } = given;
-  const key = { trialSeed, pretrained: weights.file !== null, probe: probe !== false };
+  const { trialSeed, probe, sharedSearch } = given;
+  const key = { trialSeed, pretrained: weights.file !== null, probe: probe !== false, sharedSearch };
   const isNamed = findDataset(given.data!) !== undefined;
   const fixable = withoutDrawnOptions(drawn);
   let shared: ReturnType<typeof sharedSettings> | undefined;

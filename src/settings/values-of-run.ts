@@ -36,13 +36,15 @@ export interface DrawKey {
   readonly pretrained: boolean;
   /** Whether the backbone is frozen, so that the trained part is small. */
   readonly probe: boolean;
+  /** Whether the ranges of shared hyperparameters are those of the method without penalties. */
+  readonly sharedSearch?: boolean;
 }
 
 /** The value of each setting if none is given: a draw, or the default of dataset and plug-in. */
 export function usualValues(
   { algorithm, regularizers, averaging, optimizer, schedule }: Method,
   dataset: Dataset,
-  { pretrained, probe, trialSeed, hparamsSeed }: DrawKey,
+  { pretrained, probe, sharedSearch = false, trialSeed, hparamsSeed }: DrawKey,
   draw: typeof drawHparam,
 ): UsualValues {
   const seeds = { trialSeed, hparamsSeed };
@@ -50,7 +52,7 @@ export function usualValues(
     Object.fromEntries(Object.entries(hparams).map(([name, hparam]) => [name, draw(name, hparam as Hparam, seeds)]));
   // A probe trains as few weights as DomainBed trains from scratch, and needs those learning rates.
   const size = probe ? "small" : datasetSize(dataset.id, dataset.inputShape);
-  const overrides = [algorithm.overrides, ...regularizers.map((each) => each.overrides)];
+  const overrides = [algorithm.overrides, ...(sharedSearch ? [] : regularizers.map((each) => each.overrides))];
   const shared = sharedHparams({ dataset: dataset.id, size, overrides });
   const drawn = drawAll({ ...shared, ...hparamsOn(size, algorithm, dataset.id) });
   // Batch-norm statistics that were never learned are not worth freezing.

@@ -69,7 +69,7 @@ export function writePacsSweep(folder: string): void {
  * ERM and ERM-NU on PACS, a search of so many draws in two trials: draw 1 is the best of trial 0, draw 2 of trial 1. On the held-out
  * domain all are 20 points below.
  */
-export function writeSearch(folder: string, draws = 3): void {
+export function writeSearch(folder: string, draws = 3, more: object = {}): void {
   for (const regularized of [false, true])
     for (const heldOut of pacsDomains)
       for (const trial of [0, 1])
@@ -80,7 +80,7 @@ export function writeSearch(folder: string, draws = 3): void {
           const weight = { weight: [0.01, 0.001, 0.03][draw] ?? 0.05 };
           const regularizers = regularized ? [{ id: "nuclear-norm", settings: weight }] : [];
           const hparams = { lr, dropout: [0, 0.5, 0.1][draw % 3] };
-          const settings = { hparamsSeed: draw, hparams, algorithm: "erm" };
+          const settings = { hparamsSeed: draw, hparams, algorithm: "erm", ...more };
           const records = [0, 100, 200].flatMap((step) =>
             pacsDomains.flatMap((domain) =>
               (["in", "out"] as const).map((split): RunRecord => {
