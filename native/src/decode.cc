@@ -49,7 +49,7 @@ bool readExactly(int descriptor, uint8_t* bytes, size_t size) {
 
 // Reads a whole JPEG or PNG file. Returns false if it is not one or cannot be read; the caller reports the error.
 bool readPictureFile(const std::string& path, std::vector<uint8_t>& bytes) {
-  int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  int descriptor = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (descriptor < 0) return false;
   struct stat about;
   bool good = fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode) && about.st_size > 4 && about.st_size <= INT32_MAX;

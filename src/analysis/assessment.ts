@@ -4,8 +4,8 @@
  * on those held back for validation. Pictures are as they are, without augmentation.
  */
 
-import { readFileSync } from "node:fs";
 import * as v from "valibot";
+import { readText } from "../files/open-file.js";
 import { numberSchema, parseStored, type Schema, textsSchema, wholeSchema } from "../files/stored-json.js";
 import { confusionMatrix, mostWrong, type Share, shareOf } from "./assess.js";
 import { type Calibration, calibration, type ReliabilityBin } from "./calibration.js";
@@ -168,7 +168,7 @@ export function summedConfusion(domains: readonly AssessedDomain[], classes: num
 }
 
 /** Reads an assessment. */
-export const readAssessment = (path: string): Assessment => parseAssessment(path, readFileSync(path, "utf8"));
+export const readAssessment = (path: string): Assessment => parseAssessment(path, readText(path));
 
 /** The assessment in the text of a file. */
 export const parseAssessment = (path: string, text: string): Assessment =>

@@ -1,12 +1,13 @@
 /** `predict --explain`: writes pictures with a heat map over each. */
 
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { basename, extname, join } from "node:path";
 import sharp from "sharp";
 import type { NamedPicture } from "../data/named-pictures.js";
 import { heatPicture, heatUri } from "../drawing/heat-picture.js";
 import { DataError, UsageError } from "../errors.js";
 import { makeFolder } from "../files/make-folder.js";
+import { MOST_PICTURE_BYTES, readBytesLater } from "../files/open-file.js";
 import { hasHeatMaps, heatMapOf } from "../model/heat-map.js";
 import type { Model } from "../model/index.js";
 
@@ -28,7 +29,7 @@ export class ExplainedPictures {
 
   /** Writes one picture and returns its heat map for a page. */
   async add({ name, input }: NamedPicture, label: string): Promise<string | undefined> {
-    const bytes = typeof input === "string" ? await readFile(input) : input;
+    const bytes = typeof input === "string" ? await readBytesLater(input, { most: MOST_PICTURE_BYTES }) : input;
     const picture = await this.model.decode(bytes);
     const heat = heatMapOf(this.model, picture, this.model.classes.indexOf(label));
     if (!heat) return undefined;

@@ -1,8 +1,9 @@
 /** What each interpolation between the starting and the fine-tuned weights of a run gets right, in a file of its folder. */
 
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Judged } from "../analysis/judged.js";
+import { readText } from "../files/open-file.js";
 import { COEFFICIENTS } from "../own-data/recipe.js";
 import { judgeCoefficients } from "../training/judge-coefficients.js";
 import type { EndedRun } from "../training/train.js";
@@ -24,5 +25,5 @@ export async function judgeCandidates(ended: EndedRun, domains: readonly string[
 
 export function readCandidates(folder: string): Candidates | undefined {
   const file = join(folder, CANDIDATES_FILE);
-  return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
+  return existsSync(file) ? JSON.parse(readText(file)) : undefined;
 }

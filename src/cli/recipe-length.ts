@@ -1,8 +1,9 @@
 /** How long the fine-tuning of `nudge train` is: as long as the time budget permits, measured once and then reused. */
 
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { countOf } from "../data/show-name.js";
+import { readText } from "../files/open-file.js";
 import { roughly } from "../own-data/estimate.js";
 import { CPU_BUDGET, CPU_JUDGED, type Length, lengthOf, lengthWords } from "../own-data/recipe-plan.js";
 import type { Plan } from "../settings/resolve.js";
@@ -38,7 +39,7 @@ export async function measuredLength(sample: Plan, options: LengthOptions): Prom
   const { budget = device === "cpu" ? CPU_BUDGET : Number.POSITIVE_INFINITY } = options;
   const file = join(options.folder, LENGTH_FILE);
   if (existsSync(file)) {
-    const kept = JSON.parse(readFileSync(file, "utf8")) as Length & { key: string };
+    const kept = JSON.parse(readText(file)) as Length & { key: string };
     if (kept.key === key && (kept.steps > 0 || kept.skipped !== undefined)) {
       if (kept.skipped !== undefined) reporter.line(`fine-tuning is skipped: ${kept.skipped}`);
       return kept;

@@ -1,7 +1,7 @@
 /** The folder of a run of `nudge train`, with a readable name, and the links to it. */
 
 import { existsSync, lstatSync, readlinkSync, renameSync, rmSync, symlinkSync } from "node:fs";
-import { basename, dirname, join, relative } from "node:path";
+import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import { UsageError } from "../errors.js";
 import { isOwnDataset } from "../records/own-pictures.js";
 import { runName, type TrainSettings } from "../settings/settings.js";
@@ -46,8 +46,11 @@ export function checkName(out: string, name: string): void {
 }
 
 /** The run folder itself, if a run was given by one of its names. */
-const behindLink = (run: string): string =>
-  lstatSync(run, { throwIfNoEntry: false })?.isSymbolicLink() ? join(dirname(run), readlinkSync(run)) : run;
+export function behindLink(run: string): string {
+  if (!lstatSync(run, { throwIfNoEntry: false })?.isSymbolicLink()) return run;
+  const target = readlinkSync(run);
+  return isAbsolute(target) ? target : join(dirname(run), target);
+}
 
 /** Makes the link `name` point to a run and returns the run it pointed to before, which is not changed. */
 export function linkRun(given: string, name: string): string | undefined {

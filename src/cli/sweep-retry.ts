@@ -8,7 +8,7 @@ import { StatusReader } from "../run-index/status.js";
 import { forgetAttempts } from "../sweep/attempts.js";
 import { cancelledIds, uncancelRun } from "../sweep/cancel-marks.js";
 import { namedRuns } from "../sweep/run-list.js";
-import { planLines, sweepPaths } from "../sweep/sweep-folder.js";
+import { checkSweepPlaces, planLines, sweepPaths } from "../sweep/sweep-folder.js";
 import { RunFolder } from "../training/run-folder.js";
 
 type Write = (text: string) => void;
@@ -33,6 +33,7 @@ Examples:
 
 function retry(folder: string, words: readonly string[], fresh: boolean, write: Write): void {
   const reader = new StatusReader(folder);
+  checkSweepPlaces(folder);
   const all = [...planLines(folder)];
   const cancelled = cancelledIds(folder);
   const chosen =

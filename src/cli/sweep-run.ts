@@ -1,9 +1,9 @@
 /** `nudge sweep run`: executes the missing runs of a sweep with a launcher. Loads no engine itself. */
 
-import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import { parse } from "yaml";
 import { DataError, UsageError } from "../errors.js";
+import { readText } from "../files/open-file.js";
 import { quoteWords } from "../files/shell-words.js";
 import { launch } from "../sweep/launch.js";
 import { visibleGpus } from "../sweep/launchers/gpus.js";
@@ -183,7 +183,7 @@ function optionsIn({ options, option = [], jobs }: RunFlags): Record<string, unk
 function readOptionsFile(path: string): Record<string, unknown> {
   let parsed: unknown;
   try {
-    parsed = parse(readFileSync(path, "utf8"));
+    parsed = parse(readText(path));
   } catch (cause) {
     throw new DataError(`${path}: the launcher's options could not be read: ${(cause as Error).message}`, { cause });
   }

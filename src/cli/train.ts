@@ -5,6 +5,8 @@
  */
 
 import { Command, Option } from "commander";
+import { ownCache } from "../data/named-folders.js";
+import { showLine } from "../data/show-name.js";
 import { movableKeys } from "../declared-settings/declared.js";
 import type { Request } from "../declared-settings/keys.js";
 import { UsageError } from "../errors.js";
@@ -246,7 +248,11 @@ async function resume(
   const main = await resolve({ ...request, device: request.device ?? device }, memo);
   if (main.settings.hash !== before.hash) throw changed(path, before, main.settings);
   const again = await planAgain(main, memo.comparing);
-  await trainPlans({ main: again, heldOut: [], words: [], own: false }, { path, json, reporter, stop });
+  const { behindLink } = await import("./run-path.js");
+  await trainPlans(
+    { main: again, heldOut: [], words: [], own: false },
+    { path: behindLink(path), json, reporter, stop },
+  );
 }
 
 /** The request of a run like a finished one, on all pictures of its training domains, for the steps that validation chose. */
@@ -280,7 +286,13 @@ function requestAgain(before: TrainSettings, given: Request, config: string | un
     throw new UsageError(
       `${option} uses the settings of the run, so it cannot be combined with ${other ?? "--config"}; only these can be given: ${movableKeys.join(", ")}`,
     );
-  return { fixed: Object.keys(before.fixed), ...before.request, ...given };
+  const { cache, ...request } = before.request;
+  const own = ownCache(cache); // the run can come from anybody, and a cache is written
+  if (cache !== own && given.cache === undefined)
+    process.stderr.write(
+      `note: ${showLine(String(cache))} is not used as cache, because you have not named it on this machine; with cache=${showLine(String(cache))} it is\n`,
+    );
+  return { fixed: Object.keys(before.fixed), ...request, ...(own !== undefined && { cache: own }), ...given };
 }
 
 /** Settings that follow from the others. */

@@ -3,8 +3,7 @@
  * served.
  */
 
-import { closeSync, constants, fstatSync, openSync } from "node:fs";
-import { readAt } from "../files/inside-files.js";
+import { readBytes } from "../files/open-file.js";
 
 /** Larger files are not shown on a page with many pictures. */
 const MOST_BYTES = 32 << 20;
@@ -20,17 +19,11 @@ const kinds: readonly { readonly type: string; is(start: Buffer): boolean }[] = 
 
 /** The bytes and type of the picture; undefined if a browser cannot show the file. */
 export function readPicture(path: string): { type: string; bytes: Buffer } | undefined {
-  let fd: number | undefined;
   try {
-    fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    const stat = fstatSync(fd);
-    if (!stat.isFile() || stat.size < 12 || stat.size > MOST_BYTES) return undefined;
-    const bytes = readAt(fd, 0, stat.size);
-    const kind = kinds.find(({ is }) => is(bytes));
+    const bytes = readBytes(path, { most: MOST_BYTES, links: false });
+    const kind = bytes.length < 12 ? undefined : kinds.find(({ is }) => is(bytes));
     return kind && { type: kind.type, bytes };
   } catch {
     return undefined;
-  } finally {
-    if (fd !== undefined) closeSync(fd);
   }
 }

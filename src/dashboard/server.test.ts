@@ -17,7 +17,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { pictureBytes, temporaryFolder, writeFile } from "../../tests/support/picture-folder.js";
 import { writeRun } from "../../tests/support/run-folders.js";
-import { rememberDataRoot } from "../data/data-roots.js";
+import { rememberDataRoot } from "../data/named-folders.js";
 import type { Events, RunCurves, RunDetails } from "./api.js";
 import { type Dashboard, startDashboard } from "./server.js";
 

@@ -8,7 +8,7 @@
 
 import { realpathSync, statSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { rememberedDataRoots } from "../data/data-roots.js";
+import { rememberedDataRoots } from "../data/named-folders.js";
 import { DataError, UsageError } from "../errors.js";
 import type { ConnectionLimits } from "../http/connections.js";
 import type { Refusal } from "../http/guard.js";

@@ -8,12 +8,12 @@
  * with it the exact numbers of the reference, which resizes from the full size.
  */
 import { statfsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { loadIfBuilt } from "../engine/load.js";
 import { DataError, StoppedError } from "../errors.js";
 import { type ContentStore, contentOf, type FileStamp, isStored, stampOf } from "../files/content-store.js";
 import type { LockOptions } from "../files/folder-lock.js";
+import { MOST_PICTURE_BYTES, readBytesLater } from "../files/open-file.js";
 import { estimatePixels } from "./cache-estimate.js";
 import type { PictureDataset } from "./dataset.js";
 import { decodeBytes, decodersAtOnce, defaultShortSide } from "./decode.js";
@@ -154,7 +154,7 @@ async function decodeInto(
   { onProgress, shouldStop, shortSide, filter }: CacheOptions,
 ): Promise<{ added: number; known: number }> {
   const read = async (path: string): Promise<Read> => {
-    const bytes = await readFile(resolve(root, path)).catch((cause: Error) => {
+    const bytes = await readBytesLater(resolve(root, path), { most: MOST_PICTURE_BYTES }).catch((cause: Error) => {
       throw new DataError(`picture ${showName(resolve(root, path))}: could not be read (${cause.message})`, { cause });
     });
     const content = contentOf(bytes);

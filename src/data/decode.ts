@@ -13,13 +13,13 @@
  * A truncated file is decoded as far as possible and marked, as in the reference testbed. A picture whose short side is
  * longer than `shortSide` is scaled down to that: crops of at least 70 % still have 214 of the requested 224 pixels.
  */
-import { readFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import sharp, { type Sharp } from "sharp";
 import { native } from "../engine/load.js";
 import { keep } from "../engine/scope.js";
 import { Tensor } from "../engine/tensor.js";
 import { DataError } from "../errors.js";
+import { MOST_PICTURE_BYTES, readBytesLater } from "../files/open-file.js";
 import { type DecodedPicture, longestSide, mostPixels } from "./decoded-picture.js";
 import { defaultShortSide } from "./default-short-side.js";
 import type { Interpolation } from "./framing.js";
@@ -66,7 +66,7 @@ export async function decodeFile(path: string, options: DecodeOptions = {}): Pro
 /** The bytes of a picture file. Throws a `DataError` with its path if it cannot be read. */
 export async function readPicture(path: string): Promise<Uint8Array> {
   try {
-    return await readFile(path);
+    return await readBytesLater(path, { most: MOST_PICTURE_BYTES });
   } catch (cause) {
     throw new DataError(`picture ${showName(path)}: could not be read (${(cause as Error).message})`, { cause });
   }

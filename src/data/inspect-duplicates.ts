@@ -10,6 +10,7 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
+import { openToRead } from "../files/open-file.js";
 import { groupBy } from "../group-by.js";
 import type { FileFacts, PicturePlace } from "./inspect-files.js";
 
@@ -29,7 +30,7 @@ const grouped = <T>(items: readonly T[], keyOf: (item: T) => string): T[][] =>
 async function hashOf(path: string): Promise<string> {
   const hash = createHash("sha256");
   try {
-    await pipeline(createReadStream(path), hash);
+    await pipeline(createReadStream(path, { fd: openToRead(path) }), hash);
     return hash.digest("hex");
   } catch {
     return `unread:${path}`;

@@ -3,8 +3,9 @@
  * extension. This takes a few small reads per file, about a second for ten thousand files.
  */
 import { createHash } from "node:crypto";
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, fstatSync, readSync } from "node:fs";
 import { resolve } from "node:path";
+import { openToRead } from "../files/open-file.js";
 import type { PictureDataset } from "./dataset.js";
 import type { ByteSource } from "./picture-header/tiff-tags.js";
 import { formatOfName, type PictureHeader, readPictureHeader } from "./picture-header.js";
@@ -79,7 +80,7 @@ function problemOf(file: string, header: PictureHeader): Problem | undefined {
 export function lookAt(path: string, place: PicturePlace): FileFacts {
   let file: number | undefined;
   try {
-    file = openSync(path, "r");
+    file = openToRead(path);
     const { size } = fstatSync(file);
     const source = fileSource(file, size);
     const reading = readPictureHeader(source);

@@ -12,9 +12,9 @@
  * or JSONL, an object a line: `{"path": "scans/0001.png", "label": "healthy", "domain": "clinic-a"}`. Paths start from the
  * manifest's own folder. Without `domain` there is one domain; `split` is `in` or `out` (or `train`, `val`), or `uda`.
  */
-import { readFileSync } from "node:fs";
 import { unknownName } from "../closest-name.js";
 import { DataError } from "../errors.js";
+import { readBytes } from "../files/open-file.js";
 import { parseCsv } from "./manifest-csv.js";
 import { listNames, showName } from "./show-name.js";
 import type { SplitName } from "./split.js";
@@ -166,7 +166,7 @@ export const isManifestName = (name: string): boolean => /\.(csv|jsonl|ndjson)$/
 export function readManifest(file: string): Manifest {
   let text: string;
   try {
-    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(readFileSync(file));
+    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(readBytes(file));
   } catch (cause) {
     const why = cause instanceof TypeError ? "it is not UTF-8 text" : (cause as Error).message;
     throw new DataError(`manifest ${showName(file)}: could not be read (${why})`, { cause });

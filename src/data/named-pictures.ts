@@ -3,9 +3,10 @@
  * lists of paths (`@list.txt`), and `-` for standard input, which is a list of paths or the bytes of one picture.
  */
 
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { DataError, UsageError } from "../errors.js";
+import { readBytesLater } from "../files/open-file.js";
 import { byCodePoint } from "./code-point-order.js";
 import { isPictureName, picturesUnder, readFolderTree } from "./folder-tree.js";
 import { formatOf } from "./picture-header.js";
@@ -52,7 +53,7 @@ export async function findPictures(given: readonly string[], readInput = readSta
 
 async function readList(path: string): Promise<Uint8Array> {
   try {
-    return await readFile(path);
+    return await readBytesLater(path);
   } catch (cause) {
     throw new DataError(`the list ${showName(path)} could not be read: ${(cause as Error).message}`, { cause });
   }

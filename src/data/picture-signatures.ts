@@ -3,12 +3,12 @@
  * They are stored in the user's cache. If it cannot be used, they are computed every time.
  */
 
-import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { loadIfBuilt } from "../engine/load.js";
 import { DataError, StoppedError } from "../errors.js";
 import { cacheHome } from "../files/cache-home.js";
 import { ContentStore, contentOf, isStored, stampOf } from "../files/content-store.js";
+import { MOST_PICTURE_BYTES, readBytesLater } from "../files/open-file.js";
 import { fewPictures } from "./cache.js";
 import type { PictureDataset } from "./dataset.js";
 import { decodeBytes, decodersAtOnce } from "./decode.js";
@@ -103,7 +103,7 @@ async function readSignature(
   upright: boolean,
 ): Promise<{ content: string; bytes: Uint8Array; facts: object } | { problem: string }> {
   try {
-    const file = await readFile(path);
+    const file = await readBytesLater(path, { most: MOST_PICTURE_BYTES });
     const { buffer } = signatureOf(await decodeBytes(file, path, { upright }));
     return { content: contentOf(file), bytes: new Uint8Array(buffer), facts: {} };
   } catch (error) {

@@ -6,8 +6,9 @@
  */
 
 import { createHash } from "node:crypto";
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, fstatSync, readSync } from "node:fs";
 import { resolve } from "node:path";
+import { openToRead } from "../files/open-file.js";
 import type { PictureDataset } from "./dataset.js";
 
 /**
@@ -36,7 +37,7 @@ export function picturesHash({ root, domains }: Pick<PictureDataset, "root" | "d
 function lookInto(path: string, buffer: Uint8Array): { size: number; bytes: Uint8Array } {
   let file: number | undefined;
   try {
-    file = openSync(path, "r");
+    file = openToRead(path);
     const { size } = fstatSync(file);
     if (size <= buffer.length) return { size, bytes: buffer.subarray(0, readSync(file, buffer, 0, size, 0)) };
     let read = 0;

@@ -19,6 +19,9 @@ const DANGEROUS = /(?!\r\n|\n|\t)\p{Cc}|[\u200e\u200f\u202a-\u202e\u2066-\u2069]
  */
 export const showText = (text: string): string => text.replace(DANGEROUS, showName);
 
+/** A text of one line, such as a line of a log: line breaks in the names in it cannot begin another line. */
+export const showLine = (text: string): string => showText(text).replace(/[\r\n\u2028\u2029]/g, showName);
+
 /** JSON with the same characters escaped as JSON does it, so that a program reads the original text. */
 export const showJson = (json: string): string =>
   json.replace(DANGEROUS, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);

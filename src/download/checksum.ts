@@ -1,6 +1,7 @@
 /** The published facts of a file, and whether a copy agrees: its length, and its SHA-256 (or a prefix of it) or MD5. */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
+import { openToRead } from "../files/open-file.js";
 
 export interface Expected {
   readonly bytes?: number;
@@ -20,7 +21,7 @@ export async function measureFile(path: string): Promise<Measured> {
   const sha256 = createHash("sha256");
   const md5 = createHash("md5");
   let bytes = 0;
-  for await (const piece of createReadStream(path, { highWaterMark: 1 << 20 })) {
+  for await (const piece of createReadStream(path, { fd: openToRead(path), highWaterMark: 1 << 20 })) {
     const chunk = piece as Buffer;
     bytes += chunk.length;
     sha256.update(chunk);

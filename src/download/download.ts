@@ -11,7 +11,6 @@ import {
   closeSync,
   fsyncSync,
   openSync,
-  readFileSync,
   renameSync,
   rmSync,
   statfsSync,
@@ -25,6 +24,7 @@ import { DataError } from "../errors.js";
 import { byteText } from "../files/byte-text.js";
 import { FolderLock } from "../files/folder-lock.js";
 import { makeFolder } from "../files/make-folder.js";
+import { readText } from "../files/open-file.js";
 import { difference, type Expected, type Measured, measureFile } from "./checksum.js";
 import { type Answer, ask, RequestError, shownUrl } from "./request.js";
 
@@ -227,7 +227,7 @@ class Part {
   /** The server's name for the version of the part. */
   private version(): string | undefined {
     try {
-      const { version } = JSON.parse(readFileSync(this.about, "utf8")) as { version: unknown };
+      const { version } = JSON.parse(readText(this.about)) as { version: unknown };
       return typeof version === "string" ? version : undefined;
     } catch {
       return undefined;

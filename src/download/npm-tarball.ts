@@ -17,6 +17,7 @@ import { DataError, UsageError } from "../errors.js";
 import { byteText } from "../files/byte-text.js";
 import { FolderLock } from "../files/folder-lock.js";
 import { makeFolder } from "../files/make-folder.js";
+import { openToRead } from "../files/open-file.js";
 import { checkSpace, type DownloadOptions } from "./download.js";
 import { downloadsForbidden } from "./permission.js";
 
@@ -78,7 +79,7 @@ export async function checkNpmTarball(
 ): Promise<void> {
   const sha512 = createHash("sha512");
   let bytes = 0;
-  for await (const piece of createReadStream(path, { highWaterMark: 1 << 20 })) {
+  for await (const piece of createReadStream(path, { fd: openToRead(path), highWaterMark: 1 << 20 })) {
     bytes += (piece as Buffer).length;
     sha512.update(piece as Buffer);
   }

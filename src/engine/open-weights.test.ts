@@ -57,6 +57,6 @@ test("a missing file and a folder are errors that name them", () => {
   const path = file("", "gone");
   expect(() => openWeights(`${path}-missing`)).toThrow(/gone-missing: could not be opened: there is no such file$/);
   mkdirSync(`${path}-folder`);
-  expect(() => openWeights(`${path}-folder`)).toThrow(/gone-folder: expected a file, found a folder/);
+  expect(() => openWeights(`${path}-folder`)).toThrow(/gone-folder: expected a plain file, found a folder/);
   expect(() => openWeights(`${path}-folder`)).toThrow(DataError);
 });

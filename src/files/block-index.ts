@@ -4,8 +4,9 @@
  */
 
 import { createHash } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { canonicalJson } from "./canonical-json.js";
+import { readText } from "./open-file.js";
 
 /** The size and time of a file when it was read. */
 export interface FileStamp {
@@ -78,7 +79,7 @@ export function readIndex<Facts>(
 ): { entries: StoreEntry<Facts>[]; torn: boolean } | "other kind" | undefined {
   let text: string;
   try {
-    text = readFileSync(path, "utf8");
+    text = readText(path, { links: false });
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw cause;

@@ -24,12 +24,12 @@ import {
   readSync,
   rmSync,
   statSync,
-  writeFileSync,
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { DataError } from "../errors.js";
+import { appendWhole } from "./append-file.js";
 import {
   BLOCKS_NAME,
   type Block,
@@ -45,6 +45,7 @@ import {
 import { shortHash } from "./canonical-json.js";
 import { FolderLock, type LockOptions } from "./folder-lock.js";
 import { makeFolder } from "./make-folder.js";
+import { checkPlainFolder, openToAppend, openToRead, writeText } from "./open-file.js";
 
 export { contentOf, type FileStamp, isStored, type Stored, type StoreEntry, stampOf } from "./block-index.js";
 
@@ -143,7 +144,7 @@ export class ContentStore<Facts extends object = object> implements Disposable {
     let known = this.open.get(name);
     if (known) return known;
     try {
-      const fd = openSync(join(this.folder, name), "r");
+      const fd = openToRead(join(this.folder, name), { links: false });
       known = { fd, size: fstatSync(fd).size };
     } catch {
       known = { fd: -1, size: 0 };
@@ -174,6 +175,7 @@ export class ContentStore<Facts extends object = object> implements Disposable {
   async take(options?: LockOptions): Promise<FolderLock> {
     try {
       makeFolder(this.folder);
+      checkPlainFolder(join(this.folder, `lock-${this.of}`), "cache lock");
       this.lock = await FolderLock.take(join(this.folder, `lock-${this.of}`), options);
     } catch (cause) {
       throw this.refused("made", cause);
@@ -242,13 +244,13 @@ export class ContentStore<Facts extends object = object> implements Disposable {
     const path = join(this.folder, this.index);
     const whole = statSync(path, { throwIfNoEntry: false }) !== undefined && (this.entries.size > 0 || !this.torn);
     if (!whole)
-      writeFileSync(path, `${headerOf(this.options.kind, this.options.root)}\n`); // without a complete first line nothing is worth keeping
-    else if (this.torn) writeFileSync(path, "\n", { flag: "a" });
+      writeText(path, `${headerOf(this.options.kind, this.options.root)}\n`); // without a complete first line nothing is worth keeping
+    else if (this.torn) appendWhole(path, Buffer.from("\n"), { what: "a line end" });
     const name = `blocks-${this.of}-${randomBytes(8).toString("hex")}.bin`;
     const fd = openSync(join(this.folder, name), "wx+");
     this.open.set(name, { fd, size: 0 });
     this.named.add(name);
-    return { name, fd, index: openSync(path, "a"), size: 0 };
+    return { name, fd, index: openToAppend(path), size: 0 };
   }
 
   /** Removes blocks of this index that a killed writer left and no line names. Requires the lock. */

@@ -2,8 +2,9 @@
  * Reads bytes of an untrusted file. Every read is checked against the size of the file, no length field alone causes an
  * allocation, and every failure is a `DataError` with the name of the file.
  */
-import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
+import { closeSync, fstatSync, readSync } from "node:fs";
 import { DataError } from "../errors.js";
+import { openToRead } from "./open-file.js";
 
 /** A regular file that is open for reading. */
 export class SourceFile {
@@ -19,8 +20,7 @@ export class SourceFile {
   static open(path: string): SourceFile {
     let fd: number | undefined;
     try {
-      if (!statSync(path).isFile()) throw new DataError(`${path}: expected a file, found a folder or a device`);
-      fd = openSync(path, "r");
+      fd = openToRead(path);
       return new SourceFile(path, fd, fstatSync(fd).size);
     } catch (cause) {
       if (fd !== undefined) closeSync(fd);

@@ -22,18 +22,16 @@ import {
   existsSync,
   fsyncSync,
   mkdirSync,
-  openSync,
   readdirSync,
-  readFileSync,
   renameSync,
   rmSync,
   statSync,
-  writeFileSync,
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startBeat, stopBeat } from "./heartbeat.js";
+import { openToReplace, readText, writeText } from "./open-file.js";
 import { lifeOf, type ProcessIdentity, thisProcess } from "./process-identity.js";
 import { syncFolder } from "./sync-folder.js";
 
@@ -109,7 +107,7 @@ export class FolderLock implements Disposable {
   /** Writes a note for processes that look at the lock. It is removed with the lock. */
   note(text: string): void {
     try {
-      writeFileSync(this.own("note"), text);
+      writeText(this.own("note"), text);
     } catch {
       // The lock was taken over, which `held` reports. A missing note is not an error.
     }
@@ -211,9 +209,12 @@ export function noteTime(folder: string, { token }: LockOwner): number | undefin
 const NOW = "now";
 const OWNER_FILE = "owner.json";
 
+/** The largest file of a lock that is read, in bytes. */
+const MOST_NOTE = 1 << 20;
+
 function read(path: string): string | undefined {
   try {
-    return readFileSync(path, "utf8");
+    return readText(path, { most: MOST_NOTE, links: false });
   } catch {
     return undefined;
   }
@@ -229,7 +230,7 @@ function take(folder: string, token: string): boolean {
   makeFolder(folder);
   try {
     mkdirSync(ready);
-    writeFileSync(join(ready, `beat-${token}`), "0");
+    writeText(join(ready, `beat-${token}`), "0");
     writeSynced(join(ready, OWNER_FILE), JSON.stringify(owner)); // wait for an owner that cannot be read
     syncFolder(ready);
     if (!rename(ready, join(folder, NOW))) remove(ready);
@@ -241,7 +242,7 @@ function take(folder: string, token: string): boolean {
 }
 
 function writeSynced(path: string, text: string): void {
-  const fd = openSync(path, "w");
+  const fd = openToReplace(path);
   try {
     writeSync(fd, text);
     fsyncSync(fd);

@@ -3,8 +3,9 @@
  * that would block, and never more bytes than requested.
  */
 
-import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from "node:fs";
+import { closeSync, fstatSync, readSync, realpathSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
+import { openToRead } from "./open-file.js";
 import { FolderFiles, type StoredFiles } from "./stored-files.js";
 
 /** Whether `path` is `root` or inside it. Both must be real paths. */
@@ -26,16 +27,11 @@ function isInside(root: string, path: string): boolean {
  * Opens a regular file that is not a link and whose folder is really inside `root` (a real path); undefined otherwise.
  */
 function openInside(root: string, path: string): number | undefined {
-  let fd: number | undefined;
   try {
-    if (!isInside(root, dirname(path))) return undefined;
-    fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    if (fstatSync(fd).isFile()) return fd;
+    return isInside(root, dirname(path)) ? openToRead(path, { links: false }) : undefined;
   } catch {
-    // Missing, not readable, or a link.
+    return undefined; // missing, not readable, or a link
   }
-  if (fd !== undefined) closeSync(fd);
-  return undefined;
 }
 
 /** The text of a file, or its end if it is longer than `most` bytes; undefined if it cannot be read. */

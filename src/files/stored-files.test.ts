@@ -26,5 +26,5 @@ test("a missing file has no text, and a folder cannot be read as one", () => {
     true,
     false,
   ]);
-  expect(() => files.text("sub")).toThrow(`${join(folder, "sub")}: could not be read: EISDIR`);
+  expect(() => files.text("sub")).toThrow(`${join(folder, "sub")}: expected a plain file, found a folder`);
 });

@@ -3,10 +3,11 @@
  * by name instead of path, so that they can read both.
  */
 
-import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync, statSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, readdirSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { StringDecoder } from "node:string_decoder";
 import { DataError } from "../errors.js";
+import { openToRead, readText } from "./open-file.js";
 
 /** A set of files. A name may contain folders, such as `attempts/0123.json`. */
 export interface StoredFiles {
@@ -32,12 +33,12 @@ export class FolderFiles implements StoredFiles {
   }
 
   text(name: string): string | undefined {
-    return this.ifThere(name, readText);
+    return this.ifThere(name, readSmallText);
   }
 
   /** Opens a file to read; undefined where there is no such file. */
   open(name: string): number | undefined {
-    return this.ifThere(name, (path) => openSync(path, "r"));
+    return this.ifThere(name, (path) => openToRead(path, { links: false }));
   }
 
   pieces(name: string): Iterable<Buffer> | undefined {
@@ -62,6 +63,7 @@ export class FolderFiles implements StoredFiles {
     try {
       return read(this.at(name));
     } catch (cause) {
+      if (cause instanceof DataError) throw cause;
       if (["ENOENT", "ENOTDIR"].includes((cause as NodeJS.ErrnoException).code ?? "")) return undefined;
       throw new DataError(`${join(this.path, name)}: could not be read: ${(cause as Error).message}`, { cause });
     }
@@ -75,9 +77,10 @@ export const filesOf = (place: string | StoredFiles): StoredFiles =>
 /** The memory into which files are read that fit, because a sweep has hundreds of thousands of them. */
 const small = Buffer.allocUnsafeSlow(1 << 16);
 
-function readText(path: string): string {
-  const fd = openSync(path, "r");
+function readSmallText(path: string): string {
+  const fd = openToRead(path, { links: false });
   try {
+    if (fstatSync(fd).size >= small.length) return readText(path, { links: false });
     let length = 0;
     for (let read = -1; read !== 0 && length < small.length; length += read)
       read = readSync(fd, small, length, small.length - length, null);
@@ -85,7 +88,7 @@ function readText(path: string): string {
   } finally {
     closeSync(fd);
   }
-  return readFileSync(path, "utf8");
+  return readText(path, { links: false }); // it grew
 }
 
 const PIECE = 1 << 20;
@@ -104,6 +107,9 @@ export function* piecesOf(fd: number): Generator<Buffer> {
   }
 }
 
+/** The longest line in characters: a file of zeros is one line. */
+const LONGEST_LINE = 16 << 20;
+
 /**
  * The complete lines of a text that arrives in pieces, of which only one is in memory. `torn` receives the text after
  * the last newline, if any.
@@ -112,6 +118,7 @@ export function* textLines(pieces: Iterable<Buffer>, torn: (rest: string) => voi
   const decoder = new StringDecoder("utf8");
   let rest = "";
   for (const piece of pieces) {
+    if (rest.length > LONGEST_LINE) throw new DataError(`a line is longer than ${LONGEST_LINE} characters`);
     const lines = (rest + decoder.write(piece)).split("\n");
     rest = lines.pop()!;
     yield* lines;

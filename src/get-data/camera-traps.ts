@@ -4,12 +4,13 @@
  * category_id) and categories. A picture goes to `location_<location>/<category>/`, or to several if it has several
  * annotations.
  */
-import { copyFileSync, existsSync, linkSync, readdirSync, readFileSync } from "node:fs";
+import { copyFileSync, existsSync, linkSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { FolderBenchmark } from "../data/datasets/folder-benchmark.js";
 import { countOf, showName } from "../data/show-name.js";
 import { DataError } from "../errors.js";
 import { makeFolder } from "../files/make-folder.js";
+import { readText } from "../files/open-file.js";
 
 const IMAGES = "eccv_18_all_images_sm";
 const ANNOTATIONS = "eccv_18_annotation_files";
@@ -60,7 +61,7 @@ export function arrangeCameraTraps(from: string, to: string, { published }: Fold
 
 function readList(path: string): Annotations {
   try {
-    const list = JSON.parse(readFileSync(path, "utf8")) as Partial<Annotations>;
+    const list = JSON.parse(readText(path)) as Partial<Annotations>;
     return { images: list.images ?? [], annotations: list.annotations ?? [], categories: list.categories ?? [] };
   } catch (cause) {
     throw new DataError(`annotations ${showName(path)}: could not be read (${(cause as Error).message})`, { cause });

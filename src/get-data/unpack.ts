@@ -15,6 +15,7 @@ import { DataError } from "../errors.js";
 import { byteText } from "../files/byte-text.js";
 import { SourceFile } from "../files/file-bytes.js";
 import { makeFolder } from "../files/make-folder.js";
+import { openToRead } from "../files/open-file.js";
 
 export interface UnpackOptions {
   onProgress?(files: number, bytes: number): void;
@@ -57,7 +58,7 @@ export async function unpack(archive: string, folder: string, options: UnpackOpt
 /** The format of an archive, by its first bytes. */
 export function archiveKind(path: string): "zip" | "tar" | "parquet" | string {
   const start = Buffer.alloc(512);
-  const fd = openSync(path, "r");
+  const fd = openToRead(path);
   const length = readSync(fd, start, 0, start.length, 0);
   closeSync(fd);
   const text = start.toString("latin1", 0, length);
@@ -237,7 +238,7 @@ async function unpackTar(path: string, target: Target): Promise<void> {
   });
   parser.on("error", () => {}); // it may occur after the pipeline has ended; the first failure is thrown below
   try {
-    await pipeline(createReadStream(path), parser as unknown as NodeJS.WritableStream);
+    await pipeline(createReadStream(path, { fd: openToRead(path) }), parser as unknown as NodeJS.WritableStream);
   } catch (cause) {
     failed ??= damaged(cause);
     current?.destroy(cause as Error); // it will not end

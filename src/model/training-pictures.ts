@@ -4,7 +4,7 @@
  * gray thumbnails of 16 × 16 pixels, so it is not a part of the model file, which may be published.
  */
 
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import * as v from "valibot";
 import type { Judged } from "../analysis/judged.js";
@@ -14,6 +14,7 @@ import { CELLS } from "../data/picture-signature.js";
 import { type SignatureOptions, signaturesOf } from "../data/picture-signatures.js";
 import type { DomainSplit, Split } from "../data/split.js";
 import { DataError } from "../errors.js";
+import { readText } from "../files/open-file.js";
 import { parseStored, type Schema } from "../files/stored-json.js";
 
 export const TRAINING_PICTURES_FILE = "training-pictures.json";
@@ -85,7 +86,7 @@ export function readTrainingPictures(model: string): TrainingPictures | undefine
   const folder = statSync(model).isDirectory() ? model : dirname(model);
   const path = join(folder, TRAINING_PICTURES_FILE);
   if (!existsSync(path)) return undefined;
-  const found = parseStored(schema, readFileSync(path, "utf8"), { path, what: "training pictures", format: 1 });
+  const found = parseStored(schema, readText(path), { path, what: "training pictures", format: 1 });
   const counts = [
     Buffer.byteLength(found.hashes, "base64") / HASH_BYTES,
     Buffer.byteLength(found.signatures, "base64") / SIGNATURE_BYTES,

@@ -5,12 +5,13 @@
  * Pictures that it has never seen are predicted now.
  */
 
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import * as v from "valibot";
 import { type PairedModels, pairedModels } from "../analysis/paired-models.js";
 import type { PictureDataset } from "../data/dataset.js";
 import { DataError } from "../errors.js";
+import { readText } from "../files/open-file.js";
 import { parseStored, type Schema } from "../files/stored-json.js";
 import { matchClasses } from "../model/dataset-batches.js";
 import { loadModel, readModelAbout } from "../model/index.js";
@@ -37,7 +38,7 @@ export interface BeforeAndAfter {
 export function readHeldBack(run: string): HeldBack | undefined {
   const path = join(run, HELD_BACK_FILE);
   if (!existsSync(path)) return undefined;
-  return parseStored(schema, readFileSync(path, "utf8"), { path, what: "validation pictures" });
+  return parseStored(schema, readText(path), { path, what: "validation pictures" });
 }
 
 const schema: Schema<HeldBack> = v.looseObject({

@@ -14,9 +14,10 @@
  *     36  deflate data, then gzip's u32 CRC-32 and u32 length of the decompressed bytes
  */
 
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, fstatSync, readSync } from "node:fs";
 import { crc32, deflateRawSync, inflateRawSync } from "node:zlib";
 import { DataError } from "../errors.js";
+import { openToRead } from "../files/open-file.js";
 
 /** The version that is written. */
 export const PACK_VERSION = 1;
@@ -96,7 +97,7 @@ export function readBlock(path: string, { number, offset, stored }: BlockPlace):
  * and continues with the next.
  */
 export function* readBlocks(path: string): Generator<{ place: BlockPlace; raw: Buffer } | Damage> {
-  const fd = openSync(path, "r");
+  const fd = openToRead(path);
   try {
     const { size } = fstatSync(fd);
     for (let [offset, number] = [0, 1]; offset < size; number++) {
@@ -165,8 +166,9 @@ function nextStart(fd: number, from: number, size: number): number {
 function withFile<T>(path: string, use: (fd: number) => T): T {
   let fd: number;
   try {
-    fd = openSync(path, "r");
+    fd = openToRead(path);
   } catch (cause) {
+    if (cause instanceof DataError) throw cause;
     throw new DataError(`${path}: the packed study could not be read: ${(cause as Error).message}`, { cause });
   }
   try {

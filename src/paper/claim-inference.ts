@@ -3,8 +3,9 @@
  * same tensors, by name, type and shape. Only the headers of the files are read.
  */
 
-import { closeSync, openSync, readSync } from "node:fs";
+import { closeSync, readSync } from "node:fs";
 import { basename, join } from "node:path";
+import { openToRead } from "../files/open-file.js";
 import type { StoredRun } from "../records/index.js";
 import type { JudgedRuns, Verdict } from "./claims.js";
 
@@ -49,7 +50,7 @@ function sameSetting({ settings: a }: StoredRun, { settings: b }: StoredRun): bo
 function tensorsOf(path: string): string[] | null {
   let fd: number | undefined;
   try {
-    fd = openSync(path, "r");
+    fd = openToRead(path);
     const size = Buffer.alloc(8);
     if (readSync(fd, size, 0, 8, 0) < 8) return null;
     const length = Number(size.readBigUInt64LE());

@@ -4,7 +4,6 @@
  * interrupted run computes the rest in the same batches.
  */
 
-import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { isCached } from "../data/cache.js";
@@ -18,6 +17,7 @@ import { scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { cacheHome } from "../files/cache-home.js";
 import { contentOf, stampOf } from "../files/content-store.js";
+import { MOST_PICTURE_BYTES, readBytesLater } from "../files/open-file.js";
 import { framingOf, scalingOf } from "../settings/preprocessing.js";
 import { coloursOf, type TrainSettings } from "../settings/settings.js";
 import {
@@ -139,7 +139,7 @@ function chunksMissing({ root, domains }: PictureDataset, store: FeatureStore): 
 async function look(root: string, { path }: Place): Promise<SeenPicture> {
   const file = resolve(root, path);
   const stamp = stampOf(file);
-  return { path, stamp, content: await readFile(file).then(contentOf, () => "") };
+  return { path, stamp, content: await readBytesLater(file, { most: MOST_PICTURE_BYTES }).then(contentOf, () => "") };
 }
 
 /**

@@ -3,8 +3,8 @@
  * last line; it is dropped and reported, and earlier lines are not affected.
  */
 
-import { readFileSync } from "node:fs";
 import { DataError } from "../errors.js";
+import { readText } from "../files/open-file.js";
 
 /** A line that could be read. */
 export interface JsonLine {
@@ -32,7 +32,7 @@ export interface JsonLines {
 export function readJsonLines(path: string, options: { python?: boolean } = {}): JsonLines {
   let content: string;
   try {
-    content = readFileSync(path, "utf8");
+    content = readText(path);
   } catch (cause) {
     throw new DataError(`${path}: could not be read: ${(cause as Error).message}`, { cause });
   }

@@ -3,7 +3,7 @@
  * another version wrote, so they are validated; unknown keys are kept.
  */
 
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
 import { hparamName } from "../algorithms/shared-hparams.js";
@@ -12,6 +12,7 @@ import { declared } from "../declared-settings/declared.js";
 import { type PluginSettings, type StoredKeys, storedEntries } from "../declared-settings/stored.js";
 import type { PluginFile } from "../definitions.js";
 import { DataError } from "../errors.js";
+import { readText } from "../files/open-file.js";
 import { filesOf, type StoredFiles } from "../files/stored-files.js";
 import {
   nameSchema,
@@ -151,7 +152,7 @@ export function ownAssessment(
 export function readSettings(path: string): RunSettings {
   let text: string;
   try {
-    text = readFileSync(path, "utf8");
+    text = readText(path);
   } catch (cause) {
     throw unreadable(path, cause);
   }

@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
@@ -138,7 +138,13 @@ test("an append that fails names the file and leaves nothing behind", () => {
   );
 });
 
-test.runIf(existsSync("/dev/full"))("on a full disk the append fails with a clear error", () => {
-  // Every write to /dev/full fails with "no space left".
-  expect(() => new RecordStore("/dev/full").append(someRows)).toThrow(/ENOSPC/);
+test("an append goes to a plain file only, not through a link or to a device", () => {
+  const [target, link] = ["target", "link"].map((name) => join(folder, name));
+  writeFileSync(target, "before\n");
+  symlinkSync(target, link);
+  expect(() => new RecordStore(link).append(someRows)).toThrow(`${link}: expected a plain file, found a symbolic link`);
+  expect(() => new RecordStore("/dev/null").append(someRows)).toThrow(
+    "/dev/null: expected a plain file, found a device",
+  );
+  expect(readFileSync(target, "utf8")).toBe("before\n");
 });

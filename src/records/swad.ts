@@ -4,8 +4,9 @@
  * averaged weights is only in `log.txt`, in the row after "Evaluate SWAD ...", with six decimals.
  */
 
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { readText } from "../files/open-file.js";
 import { show } from "../files/stored-json.js";
 import { type ReadResultsFile, readResultLines, toResultLine } from "./domainbed.js";
 import type { DomainAccuracy, EvaluatedRun } from "./evaluated-run.js";
@@ -20,7 +21,7 @@ export function readSwad(path: string): ReadResultsFile {
   });
   const log = join(dirname(path), "log.txt");
   if (!existsSync(log)) return { runs, notes };
-  const averaged = averagedRows(readFileSync(log, "utf8")).flatMap(({ testPlaces, step, values }) => {
+  const averaged = averagedRows(readText(log)).flatMap(({ testPlaces, step, values }) => {
     const trained = runs.find(
       ({ domains, testDomains }) => `${testDomains.map((d) => domains.indexOf(d))}` === testPlaces,
     );

@@ -3,7 +3,7 @@
 import { accuracyAt } from "../analysis/abstention.js";
 import { mostConfused, mostWrong, type Share } from "../analysis/assess.js";
 import type { Evaluation, PlacedPicture } from "../analysis/evaluation.js";
-import { showName } from "../data/show-name.js";
+import { showLine, showName } from "../data/show-name.js";
 import { percentileText } from "../model/percentile-text.js";
 import { confidenceWords } from "./model-sections.js";
 
@@ -113,5 +113,5 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
       .map((cell, i) => (isNumber[i] ? cell.padStart(widths[i]) : cell.padEnd(widths[i])))
       .join("  ")
       .trimEnd();
-  return [head, ...rows].map(line).join("\n");
+  return [head, ...rows].map(line).map(showLine).join("\n");
 }

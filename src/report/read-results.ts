@@ -3,10 +3,11 @@
  * levels deep. Other content is skipped and reported; one damaged run does not affect the others.
  */
 
-import { closeSync, existsSync, openSync, readSync } from "node:fs";
+import { closeSync, existsSync, readSync } from "node:fs";
 import { basename, join } from "node:path";
 import { isPictureName } from "../data/folder-tree.js";
 import { DataError } from "../errors.js";
+import { openToRead } from "../files/open-file.js";
 import { withoutChangedPictures } from "../records/changed-pictures.js";
 import { RESULTS_FILE, readDomainBed } from "../records/domainbed.js";
 import { type EvaluatedRun, methodKey } from "../records/evaluated-run.js";
@@ -208,7 +209,7 @@ class Reader implements Results {
 
 /** SWAD's trainer writes the test environments into each line; DomainBed's has only the arguments. */
 function isSwad(path: string): boolean {
-  const fd = openSync(path, "r");
+  const fd = openToRead(path);
   try {
     const start = Buffer.alloc(1 << 16);
     return start.subarray(0, readSync(fd, start)).includes('"real_test_envs"');

@@ -1,5 +1,6 @@
 /** The choice of a recipe as text: one row per candidate, one column per held-out domain, and the reason for the choice. */
 
+import { showLine } from "../data/show-name.js";
 import type { Recipe } from "../own-data/recipe.js";
 
 const percent = (value: number): string => (100 * value).toFixed(1);
@@ -39,7 +40,7 @@ export function recipeText(recipe: Recipe): string {
   const widths = head.map((name, i) => Math.max(name.length, ...rows.map((row) => row[i].length)));
   const line = (cells: readonly string[]): string =>
     `  ${cells.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join("  ")}`.trimEnd();
-  return ["How the recipe was chosen", recipeWords(recipe), line(head), ...rows.map(line), recipe.reason, ""].join(
-    "\n",
-  );
+  return ["How the recipe was chosen", recipeWords(recipe), line(head), ...rows.map(line), recipe.reason, ""]
+    .map(showLine)
+    .join("\n");
 }

@@ -1,12 +1,13 @@
 /** The report of a run, `report.html` in its folder: from its assessment, records and pictures. Never loads the engine. */
 
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { ASSESSMENT_FILE, type Assessment, readAssessment, type WrongPicture } from "../analysis/assessment.js";
 import type { PictureDataset } from "../data/dataset.js";
 import { thumbnail } from "../data/inspect-thumbnails.js";
 import { countOf, listNames } from "../data/show-name.js";
 import { heatUri } from "../drawing/heat-picture.js";
+import { readText } from "../files/open-file.js";
 import { replaceFile } from "../files/replace-file.js";
 import { shellWord } from "../files/shell-words.js";
 import { typedCommand } from "../files/typed-command.js";
@@ -56,7 +57,7 @@ export async function writeRunReport(run: ReportedRun, estimate: Assessment | nu
 function readRecipe(folder: string): Recipe | null {
   const path = join(folder, recipeFile);
   if (!existsSync(path)) return null;
-  const recipe = JSON.parse(readFileSync(path, "utf8")) as Recipe;
+  const recipe = JSON.parse(readText(path)) as Recipe;
   return recipe.format === 1 ? recipe : null;
 }
 
@@ -90,7 +91,7 @@ async function picturesOf(
 
 function timeFacts(folder: string): [string, string][] {
   const path = join(folder, "timing.jsonl");
-  const last = existsSync(path) ? readFileSync(path, "utf8").trimEnd().split("\n").at(-1) : undefined;
+  const last = existsSync(path) ? readText(path).trimEnd().split("\n").at(-1) : undefined;
   const seconds = last ? (JSON.parse(last) as { seconds?: number }).seconds : undefined;
   return seconds === undefined ? [] : [["time", `${Math.round(seconds)} s`]];
 }

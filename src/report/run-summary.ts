@@ -2,7 +2,7 @@
 
 import { mostConfused } from "../analysis/assess.js";
 import { type AssessedDomain, type Assessment, summedConfusion } from "../analysis/assessment.js";
-import { countOf } from "../data/show-name.js";
+import { countOf, showLine } from "../data/show-name.js";
 import { percent } from "../drawing/page.js";
 import { heldOutOf, intervalWords, lowestOf, meanAccuracy } from "./run-page.js";
 
@@ -35,7 +35,7 @@ export function runSummary(assessment: Assessment, estimate: Assessment | null):
       : [],
   ]
     .filter((lines) => lines.length > 0)
-    .map((lines) => `${lines.join("\n")}\n`)
+    .map((lines) => `${lines.map(showLine).join("\n")}\n`)
     .join("\n");
 }
 

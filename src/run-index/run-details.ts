@@ -1,7 +1,8 @@
 /** All facts about one run of a sweep, for finding out why it failed. */
 
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { readText } from "../files/open-file.js";
 import { shellWord } from "../files/shell-words.js";
 import { readAttempts } from "../sweep/attempts.js";
 import { sweepPaths } from "../sweep/sweep-folder.js";
@@ -29,7 +30,7 @@ export function runDetails(folder: string, { id, name, title, state, progress, s
   }
   const log = join(path, "log.txt");
   if (existsSync(log)) {
-    const all = readFileSync(log, "utf8").trimEnd().split("\n");
+    const all = readText(log).trimEnd().split("\n");
     lines.push("", `the end of ${log}:`, ...all.slice(-LOG_LINES).map((line) => `  ${line}`));
   }
   if (state === "failed" || state === "hopeless" || state === "cancelled")

@@ -1,5 +1,6 @@
 /** The status of a sweep as text. */
 
+import { showLine } from "../data/show-name.js";
 import { shellWord } from "../files/shell-words.js";
 import { RUN_STATES, stateWord } from "../sweep/run-state.js";
 import { shortLine } from "../sweep/short-titles.js";
@@ -82,7 +83,7 @@ function runningLines(shown: readonly RunStatus[]): string[] {
   const widths = heads.map((head, i) => Math.max(head.length, ...rows.map((row) => row[i].length)));
   const line = (row: readonly string[]): string =>
     `  ${row.map((cell, i) => (i === 2 ? cell.padStart(widths[i]) : cell.padEnd(widths[i]))).join("  ")}`.trimEnd();
-  return [line(heads), ...rows.map(line)];
+  return [line(heads), ...rows.map(line)].map(showLine);
 }
 
 /** What to do about runs that have not reported a step for a long time. */
@@ -94,11 +95,13 @@ function silentLines(running: readonly RunStatus[]): string[] {
 }
 
 function failedLines(shown: readonly RunStatus[], folder: string): string[] {
-  return shown.flatMap(({ id, title, error }) => [
-    `  ${shortId(id)}  ${title}`,
-    `            ${error === null ? "no error was recorded" : shortLine(error)}`,
-    `            details: nudge sweep status ${shellWord(folder)} ${shortId(id)}`,
-  ]);
+  return shown.flatMap(({ id, title, error }) =>
+    [
+      `  ${shortId(id)}  ${title}`,
+      `            ${error === null ? "no error was recorded" : shortLine(error)}`,
+      `            details: nudge sweep status ${shellWord(folder)} ${shortId(id)}`,
+    ].map(showLine),
+  );
 }
 
 /** What to do next. */

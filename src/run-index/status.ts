@@ -3,8 +3,8 @@
  * are not read. So the status of a hundred thousand runs takes seconds, even on a slow disk.
  */
 
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { readText } from "../files/open-file.js";
 import { noCounts, type RunState, runState, type StateCounts } from "../sweep/run-state.js";
 import { sharedSettings, shortTitle } from "../sweep/short-titles.js";
 import { readSweepFile, sweepPaths } from "../sweep/sweep-folder.js";
@@ -165,7 +165,7 @@ const mean = (values: readonly number[]): number | null =>
 
 function lastSeconds(path: string): number | undefined {
   try {
-    const last = readFileSync(path, "utf8").trimEnd().split("\n").at(-1) ?? "";
+    const last = readText(path).trimEnd().split("\n").at(-1) ?? "";
     const { seconds } = JSON.parse(last) as { seconds?: unknown };
     return typeof seconds === "number" && Number.isFinite(seconds) ? seconds : undefined;
   } catch {

@@ -5,10 +5,12 @@
  * The `settings.json` of a run is such a file too: it contains the settings that repeat the run under `request`.
  */
 
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { parse } from "yaml";
+import { ownCache } from "../data/named-folders.js";
 import type { Request } from "../declared-settings/keys.js";
 import { DataError, UsageError } from "../errors.js";
+import { readText } from "../files/open-file.js";
 import { parseSettings } from "../records/run.js";
 import { recordedRequest } from "./preprocessing.js";
 
@@ -49,7 +51,7 @@ const isSame = (a: unknown, b: unknown): boolean =>
 export function readConfig(path: string): Request {
   let parsed: unknown;
   try {
-    parsed = parse(readFileSync(path, "utf8"));
+    parsed = parse(readText(path));
   } catch (cause) {
     throw new DataError(`${path}: the settings could not be read: ${(cause as Error).message}`, { cause });
   }
@@ -58,7 +60,9 @@ export function readConfig(path: string): Request {
   checkDepth(path, parsed);
   if (!("hash" in parsed && isObject(parsed.request))) return flatten(parsed);
   const { fixed } = parseSettings(path, JSON.stringify(parsed));
-  return { fixed: Object.keys(fixed), ...recordedRequest(flatten(parsed.request)) };
+  const { cache, ...request } = recordedRequest(flatten(parsed.request));
+  const own = ownCache(cache); // the run can come from anybody, and a cache is written
+  return { fixed: Object.keys(fixed), ...request, ...(own !== undefined && { cache: own }) };
 }
 
 /** Merges settings over those of a file. If the file belongs to a run, the settings given here count as explicit too. */

@@ -5,12 +5,13 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolder } from "../files/make-folder.js";
+import { readText, writeText } from "../files/open-file.js";
 import { replaceFile } from "../files/replace-file.js";
 import { filesOf, type StoredFiles } from "../files/stored-files.js";
-import { CANCELLED, sweepPaths } from "./sweep-folder.js";
+import { CANCELLED, checkSweepPlaces, sweepPaths } from "./sweep-folder.js";
 
 const tokenFile = (folder: string): string => join(sweepPaths(folder).launch, "cancelled-at");
 const runFolder = (folder: string): string => join(folder, CANCELLED);
@@ -18,7 +19,7 @@ const runFolder = (folder: string): string => join(folder, CANCELLED);
 /** The token of the last cancellation of the sweep; empty if there was none. */
 export function cancelToken(folder: string): string {
   try {
-    return readFileSync(tokenFile(folder), "utf8").trim();
+    return readText(tokenFile(folder)).trim();
   } catch {
     return "";
   }
@@ -26,14 +27,16 @@ export function cancelToken(folder: string): string {
 
 /** Asks all processes that work on the sweep to stop. */
 export function cancelAll(folder: string): void {
+  checkSweepPlaces(folder);
   makeFolder(sweepPaths(folder).launch);
   replaceFile(tokenFile(folder), (write) => write(Buffer.from(`${randomUUID()}\n`)));
 }
 
 /** Cancels a run of the sweep until it is restored. */
 export function cancelRun(folder: string, id: string): void {
+  checkSweepPlaces(folder);
   makeFolder(runFolder(folder));
-  writeFileSync(join(runFolder(folder), id), "");
+  writeText(join(runFolder(folder), id), "");
 }
 
 /** Restores a run; returns whether it was cancelled. */

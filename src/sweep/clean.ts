@@ -1,13 +1,13 @@
 /** Finds what can be deleted from a sweep, with sizes, and deletes it on request. */
 
-import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { ownerOf } from "../files/folder-lock.js";
 import { DONE_FILE, RETRAINED } from "../records/run.js";
 import { lockOf, RunFolder } from "../training/run-folder.js";
 import { forgetAttempts } from "./attempts.js";
 import { combinationsOf } from "./combinations.js";
-import { planLines, sweepPaths } from "./sweep-folder.js";
+import { checkSweepPlaces, planLines, sweepPaths } from "./sweep-folder.js";
 
 /** Kinds of things that can be deleted. */
 export interface CleanWishes {
@@ -34,7 +34,8 @@ export interface Waste {
 export function findWaste(folder: string, wishes: CleanWishes): Waste[] {
   const paths = sweepPaths(folder);
   const planned = new Set(Array.from([...planLines(folder), ...combinationsOf(folder)], ({ name }) => name));
-  const names = existsSync(paths.runs) ? readdirSync(paths.runs) : [];
+  checkSweepPlaces(folder);
+  const names = existsSync(paths.runs) ? foldersIn(paths.runs) : [];
   const ofRuns = names.flatMap((name): Waste[] => {
     const path = paths.run(name);
     const whole = (kind: string): Waste[] => [{ kind, path, bytes: sizeOf(path), run: { id: name.slice(0, 16) } }];
@@ -48,6 +49,10 @@ export function findWaste(folder: string, wishes: CleanWishes): Waste[] {
   });
   return [...ofRuns, ...[folder, paths.attempts, paths.launch].flatMap(halfWritten)];
 }
+
+/** The folders in a folder. Links are not: what they lead to is not part of the sweep. */
+const foldersIn = (path: string): string[] =>
+  readdirSync(path, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
 
 /** Temporary files of killed processes. Writers do not keep them for long, so only old ones are deleted. */
 function halfWritten(folder: string): Waste[] {
@@ -64,7 +69,9 @@ const HOUR_MS = 3_600_000;
 
 function partsOf(run: string, models: boolean): Waste[] {
   const part = (kind: string, name: string): Waste => ({ kind, path: join(run, name), bytes: sizeOf(join(run, name)) });
-  return readdirSync(run).flatMap((name) => {
+  return readdirSync(run, { withFileTypes: true }).flatMap((entry) => {
+    const { name } = entry;
+    if (entry.isSymbolicLink()) return []; // what it leads to is not part of the sweep
     if (name === RETRAINED) return partsOf(join(run, name), models); // the second training
     if (name === "checkpoint") return [part("checkpoints of runs that are done", name)];
     if (models && /^model.*\.safetensors$/.test(name)) return [part("models", name)];
@@ -74,7 +81,7 @@ function partsOf(run: string, models: boolean): Waste[] {
 
 /** The bytes of a file, or of all files in a folder; 0 if there is none. */
 export function sizeOf(path: string): number {
-  const found = statSync(path, { throwIfNoEntry: false });
+  const found = lstatSync(path, { throwIfNoEntry: false });
   if (!found?.isDirectory()) return found?.size ?? 0;
   return readdirSync(path).reduce((sum, name) => sum + sizeOf(join(path, name)), 0);
 }

@@ -7,6 +7,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { followers } from "../averaging/index.js";
+import { rememberCache } from "../data/named-folders.js";
 import { isOwnDataset } from "../data/own-dataset.js";
 import { machineKeys, movableKeys } from "../declared-settings/declared.js";
 import { DataError } from "../errors.js";
@@ -15,7 +16,9 @@ import { FolderLock } from "../files/folder-lock.js";
 import { makeFolder } from "../files/make-folder.js";
 import { DONE_FILE } from "../records/run.js";
 import {
+  checkSweepPlaces,
   isSweepFolder,
+  PLAN_LOCK,
   type PlannedRun,
   type RunRequest,
   readSweepFile,
@@ -51,7 +54,9 @@ export async function growPlan(folder: string, description: PlanWords, wanted: r
   } catch (cause) {
     throw new DataError(`sweep folder ${folder}: it could not be created: ${(cause as Error).message}`, { cause });
   }
-  using _lock = await FolderLock.take(join(folder, ".plan-lock"));
+  checkSweepPlaces(folder);
+  using _lock = await FolderLock.take(join(folder, PLAN_LOCK));
+  for (const cache of new Set(wanted.map(({ request }) => request.cache))) rememberCache(cache);
   const growth = growthOf(uncountedPlan(folder), wanted);
   const file = isSweepFolder(folder) ? readSweepFile(folder) : undefined;
   const grown = {
@@ -70,7 +75,8 @@ export async function growPlan(folder: string, description: PlanWords, wanted: r
 /** Sets the folder of the named datasets in the plan of a sweep, for example of one that was planned on another machine. */
 export async function movePlan(folder: string, root: string): Promise<void> {
   readSweepFile(folder); // for its error if there is no sweep, before the lock is created
-  using _lock = await FolderLock.take(join(folder, ".plan-lock"));
+  checkSweepPlaces(folder);
+  using _lock = await FolderLock.take(join(folder, PLAN_LOCK));
   const isElsewhere = ({ dataset, request }: PlannedRun): boolean =>
     !isOwnDataset(dataset ?? "") && request.root !== root;
   const moved = new Map<string, PlannedRun>();

@@ -10,7 +10,7 @@ import type { StopWish } from "./controller.js";
 import { Follow } from "./follow.js";
 import type { LaunchContext, LaunchEnd, Launcher } from "./launchers/index.js";
 import { namedRuns, readRunList } from "./run-list.js";
-import { readSweepFile, sweepPaths } from "./sweep-folder.js";
+import { checkSweepPlaces, readSweepFile, sweepPaths } from "./sweep-folder.js";
 import { fixedThreads, fixThreads } from "./sweep-threads.js";
 import type { WorkRules } from "./work.js";
 
@@ -44,6 +44,7 @@ export async function launch(options: LaunchOptions): Promise<Launched> {
   const { launcher, rules, program, device, most, stay, stop, say, print } = options;
   const folder = resolve(options.folder);
   const { name } = readSweepFile(folder);
+  checkSweepPlaces(folder);
   const all = readRunList(folder);
   const runs = rules.only ? namedRuns(all, rules.only) : all;
   const paths = sweepPaths(folder);

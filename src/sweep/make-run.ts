@@ -1,5 +1,6 @@
 /** Executes one run of a plan in this process, from the start or from its checkpoint, with its own settings. */
 
+import { ownCache } from "../data/named-folders.js";
 import { movableKeys } from "../declared-settings/declared.js";
 import type { Request } from "../declared-settings/keys.js";
 import { DataError } from "../errors.js";
@@ -30,10 +31,12 @@ export interface MakeOptions {
 /** Executes a claimed run. It is an error if the settings of the run differ from the plan. */
 export async function makeRun({ run, folder }: Claim, options: MakeOptions): Promise<TrainOutcome> {
   const { sweep, device, threads, memo, kept, shouldStop, version } = options;
-  const planned: Request = recordedRequest(run.request);
+  const { cache, ...rest } = recordedRequest(run.request);
+  const own = ownCache(cache); // a plan can come from anybody, and a cache is written
+  const planned: Request = { ...rest, ...(own !== undefined && { cache: own }) };
   const begun = folder.isBegun ? readTrainSettings(folder.path) : undefined;
   const moved = Object.fromEntries(Object.entries(planned).filter(([name]) => movableKeys.includes(name)));
-  const request: Request = begun ? { ...begun.request, ...moved } : { threads, ...planned };
+  const request: Request = begun ? { ...begun.request, cache: undefined, ...moved } : { threads, ...planned };
   const fixed = planned.fixed ?? new FixedByHand(readSweepFile(sweep).requests).namesIn(run.request) ?? [];
   const plan = await resolve({ ...request, fixed, device: planned.device ?? device }, memo);
   if (plan.settings.hash !== run.id)

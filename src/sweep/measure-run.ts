@@ -3,10 +3,11 @@
  * take long. The estimate of a sweep is based on these costs.
  */
 
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Request } from "../declared-settings/keys.js";
+import { readText } from "../files/open-file.js";
 import { RECORDS_FILE } from "../records/run.js";
 import type { SettingsMemo } from "../settings/memo.js";
 import { type Plan, resolve } from "../settings/resolve.js";
@@ -112,7 +113,7 @@ async function timeEvaluation(
   const plan = await resolve(evaluationRequest, memo);
   using folder = (await startRun(plan, path)).folder;
   await train({ plan, folder });
-  const [first] = readFileSync(folder.file("timing.jsonl"), "utf8").split("\n");
+  const [first] = readText(folder.file("timing.jsonl")).split("\n");
   const { evaluation } = JSON.parse(first) as { evaluation: number };
   const records = sizeOf(folder.file(RECORDS_FILE));
   return { evaluation, records, disk: sizeOf(path) - records };

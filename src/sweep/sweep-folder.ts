@@ -17,6 +17,7 @@ import { join } from "node:path";
 import * as v from "valibot";
 import { DataError, UsageError } from "../errors.js";
 import { makeFolder } from "../files/make-folder.js";
+import { checkPlainFolder } from "../files/open-file.js";
 import { replaceFile } from "../files/replace-file.js";
 import { filesOf, type StoredFiles, textLines } from "../files/stored-files.js";
 import { parseStored, requestSchema, type Schema, textsSchema, wholeSchema } from "../files/stored-json.js";
@@ -61,6 +62,8 @@ export interface SweepFile {
 
 export const SWEEP_FILE = "sweep.json";
 export const PLAN_FILE = "plan.jsonl";
+/** The lock of the process that changes the plan. */
+export const PLAN_LOCK = ".plan-lock";
 /** The folder of recorded attempts. */
 export const ATTEMPTS = "attempts";
 /** The folder of marks of cancelled runs. */
@@ -77,6 +80,16 @@ export const sweepPaths = (folder: string) =>
     attempt: (id: string) => join(folder, ATTEMPTS, `${id}.json`),
     launch: join(folder, "launch"),
   }) as const;
+
+/**
+ * Throws an error if a sweep folder has links, pipes or devices where files are written. The folder itself may be a link;
+ * the folders of its runs are checked when they are opened.
+ */
+export function checkSweepPlaces(folder: string): void {
+  const { runs, attempts, launch } = sweepPaths(folder);
+  checkPlainFolder(runs, "the runs of a sweep", 0);
+  for (const place of [attempts, launch, join(folder, PLAN_LOCK)]) checkPlainFolder(place, "sweep folder");
+}
 
 /** Whether a folder contains a sweep. */
 export const isSweepFolder = (folder: string): boolean => existsSync(sweepPaths(folder).sweep);

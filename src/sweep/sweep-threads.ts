@@ -5,9 +5,10 @@
  * plan specifies it.
  */
 
-import { linkSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { linkSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolder } from "../files/make-folder.js";
+import { readText } from "../files/open-file.js";
 import { thisProcess } from "../files/process-identity.js";
 import { replaceFile } from "../files/replace-file.js";
 import { sweepPaths } from "./sweep-folder.js";
@@ -17,7 +18,7 @@ const pathOf = (folder: string): string => join(sweepPaths(folder).launch, "thre
 /** The fixed number of threads; undefined if it is not fixed yet. */
 export function fixedThreads(folder: string): number | undefined {
   try {
-    const count = Number(readFileSync(pathOf(folder), "utf8"));
+    const count = Number(readText(pathOf(folder)));
     return Number.isSafeInteger(count) && count > 0 ? count : undefined;
   } catch {
     return undefined;

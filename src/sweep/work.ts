@@ -17,6 +17,7 @@ import { HopelessCheck } from "./hopeless.js";
 import { makeCombination } from "./make-combination.js";
 import { makeRun } from "./make-run.js";
 import { namedRuns, readRunList } from "./run-list.js";
+import { checkSweepPlaces } from "./sweep-folder.js";
 
 /** The rules for executing a sweep, which are the same for all launchers. */
 export interface WorkRules {
@@ -82,6 +83,7 @@ class Work implements Disposable {
   private readonly uncombined = new Set<string>();
 
   constructor(private readonly options: WorkOptions) {
+    checkSweepPlaces(options.folder);
     this.device = options.device ?? defaultDevice();
     const all = readRunList(options.folder);
     this.claims = new Claims(options.folder, options.only ? namedRuns(all, options.only) : all, options.first);

@@ -3,9 +3,10 @@
  * pictures. If it is stopped in between, all of it is repeated.
  */
 
-import { readFileSync, renameSync, rmSync } from "node:fs";
+import { renameSync, rmSync } from "node:fs";
 import { writeFigure } from "../drawing/write-figure.js";
 import { scope } from "../engine/scope.js";
+import { readBytes } from "../files/open-file.js";
 import { replaceFile } from "../files/replace-file.js";
 import { syncFolder } from "../files/sync-folder.js";
 import { DONE_FILE } from "../records/run.js";
@@ -82,7 +83,7 @@ async function writeModels(run: Running): Promise<string[]> {
   const { plan, folder, learner, followers, progress } = run;
   const step = progress.next - 1;
   if (followers.length === 0) {
-    const best = readFileSync(folder.bestCheckpoint);
+    const best = readBytes(folder.bestCheckpoint);
     replaceFile(folder.file(underWay("model.safetensors")), (write) => write(best));
     return ["model.safetensors"];
   }

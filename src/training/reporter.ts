@@ -1,5 +1,6 @@
 /** The output of a run: one status line on a terminal, plain lines elsewhere, nothing with --quiet. */
 
+import { showLine } from "../data/show-name.js";
 import type { RunRecord } from "../records/record.js";
 
 export interface Status {
@@ -45,8 +46,8 @@ export function streamReporter(stream: { isTTY?: boolean; write(text: string): u
   };
   return {
     status: (status) => nowAndThen(() => statusText(status)),
-    progress: (text) => nowAndThen(() => text),
-    line: (text) => stream.write(`${terminal ? "\r\x1b[K" : ""}${text}\n`),
+    progress: (text) => nowAndThen(() => showLine(text)),
+    line: (text) => stream.write(`${terminal ? "\r\x1b[K" : ""}${showLine(text)}\n`),
   };
 }
 

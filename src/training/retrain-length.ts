@@ -4,9 +4,10 @@
  * where the run ends and at which rates; DomainBed's loop for ERM++ does this.
  */
 
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
+import { readText } from "../files/open-file.js";
 import { parseStored, type Schema, wholeSchema } from "../files/stored-json.js";
 import type { ValidationLoss } from "../optim/index.js";
 import { DONE_FILE } from "../records/run.js";
@@ -37,7 +38,7 @@ export function readValidated(run: string): Validated | undefined {
   const path = [VALIDATED_FILE, DONE_FILE].map((name) => join(run, name)).find((each) => existsSync(each));
   return path === undefined
     ? undefined
-    : parseStored(validatedSchema, readFileSync(path, "utf8"), { path, what: "the end of the run" });
+    : parseStored(validatedSchema, readText(path), { path, what: "the end of the run" });
 }
 
 export interface RetrainLength {

@@ -9,9 +9,9 @@
  * nothing. Held-out accuracies are on the same pictures as those of all other rows; DomainBed's loop uses the whole domain.
  */
 
-import { readFileSync } from "node:fs";
 import { DataError } from "../errors.js";
 import { canonicalJson, textHash } from "../files/canonical-json.js";
+import { readBytes } from "../files/open-file.js";
 import { replaceFile } from "../files/replace-file.js";
 import { CURRENT, formatRecord, type RunRecord } from "../records/record.js";
 import { DONE_FILE, RETRAINED } from "../records/run.js";
@@ -56,7 +56,7 @@ export async function retrain(
   const kept = readRecords(folder.records).records.filter(({ model }) => model !== RETRAINED);
   folder.checkOwner();
   replaceFile(folder.records, (write) => write(Buffer.from([...kept, ...rows].map(formatRecord).join(""), "utf8")));
-  const model = readFileSync(inner.file("model.safetensors"));
+  const model = readBytes(inner.file("model.safetensors"));
   folder.checkOwner();
   replaceFile(folder.file("model.safetensors"), (write) => write(model));
   const { step, best, losses } = validated;

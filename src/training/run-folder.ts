@@ -4,15 +4,16 @@
  * immediately on the same machine, and after half a minute without a sign of life on another machine.
  */
 
-import { existsSync, linkSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, linkSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as v from "valibot";
-import { showText } from "../data/show-name.js";
+import { showLine } from "../data/show-name.js";
 import { DataError, UsageError } from "../errors.js";
 import { appendWhole } from "../files/append-file.js";
 import { FolderLock, type LockWatch, ownerOf } from "../files/folder-lock.js";
 import { makeFolder } from "../files/make-folder.js";
+import { checkPlainFolder, readText } from "../files/open-file.js";
 import { lifeOf } from "../files/process-identity.js";
 import { replaceFile } from "../files/replace-file.js";
 import { requestSchema } from "../files/stored-json.js";
@@ -38,8 +39,12 @@ export class RunFolder implements Disposable {
     private readonly lock: FolderLock,
   ) {}
 
-  /** Opens a folder for exclusive use by this process, and creates it if it is missing. */
+  /**
+   * Opens a folder for exclusive use by this process, and creates it if it is missing. A folder with links, pipes or
+   * devices is refused before anything is written.
+   */
   static async own(path: string): Promise<RunFolder> {
+    checkPlainFolder(path, "run folder");
     try {
       makeFolder(path);
     } catch (cause) {
@@ -53,6 +58,7 @@ export class RunFolder implements Disposable {
    * has not changed.
    */
   static tryOwn(path: string, watch?: LockWatch): RunFolder | undefined {
+    checkPlainFolder(path, "run folder");
     makeFolder(path);
     const lock = FolderLock.tryTake(lockOf(path), watch);
     return lock && new RunFolder(path, lock);
@@ -130,7 +136,7 @@ export class RunFolder implements Disposable {
     const path = this.file("environment.json");
     let before: { resumed?: Environment[] } | undefined;
     try {
-      before = JSON.parse(readFileSync(path, "utf8"));
+      before = JSON.parse(readText(path));
     } catch {
       before = undefined; // missing or invalid
     }
@@ -138,7 +144,7 @@ export class RunFolder implements Disposable {
   }
 
   log(line: string): void {
-    const bytes = Buffer.from(`${new Date().toISOString()} ${showText(line)}\n`, "utf8");
+    const bytes = Buffer.from(`${new Date().toISOString()} ${showLine(line)}\n`, "utf8");
     appendWhole(this.file("log.txt"), bytes, { what: "a line" });
   }
 

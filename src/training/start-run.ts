@@ -1,6 +1,6 @@
 /** Starts a run: creates and locks its folder, and writes its settings. No other code starts a run folder. */
 
-import { rememberDataRoot } from "../data/data-roots.js";
+import { rememberCache, rememberDataRoot } from "../data/named-folders.js";
 import { SETTINGS_FILE } from "../records/run.js";
 import type { Plan } from "../settings/resolve.js";
 import { RunFolder, readTrainSettings } from "./run-folder.js";
@@ -30,6 +30,7 @@ export async function startRun(asked: Plan, at: string | RunFolder): Promise<Sta
 
 function start(asked: Plan, folder: RunFolder): StartedRun {
   if (asked.dataset.kind === "pictures") rememberDataRoot(asked.dataset.root);
+  rememberCache(asked.settings.cache);
   if (folder.isDone) return { plan: asked, folder, was: "done" };
   if (!folder.isBegun) {
     folder.writeJson(SETTINGS_FILE, asked.settings);

@@ -3,9 +3,9 @@
  * order.
  */
 
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DataError } from "../../errors.js";
+import { readText } from "../../files/open-file.js";
 import { option } from "../../options.js";
 import { type DatasetDefinition, defineDataset, type PictureDataset, type Published } from "../dataset.js";
 import { type FoundFolder, findDomainFolders, plainName } from "../discover.js";
@@ -103,7 +103,7 @@ function checkComplete(facts: BenchmarkFacts, found: FoundFolder): void {
 /** The paths in a list of duplicates, without empty lines. */
 function readDuplicates(file: string): Set<string> {
   try {
-    const lines = readFileSync(file, "utf8")
+    const lines = readText(file)
       .split(/\r?\n/)
       .map((line) => line.trim().replace(/^\.?\//, ""));
     return new Set(lines.filter((line) => line !== ""));

@@ -5,10 +5,11 @@
  * An idx file is a big-endian header (two zero bytes, the type, the number of dimensions, each dimension) followed by
  * the bytes.
  */
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { DataError } from "../../errors.js";
+import { readBytes } from "../../files/open-file.js";
 import { byCodePoint } from "../code-point-order.js";
 import { showName } from "../show-name.js";
 
@@ -60,7 +61,7 @@ export function findMnist(root: string, levels = 2): { folder: string; files: (s
 export function readIdx(path: string, dimensions: number): { shape: number[]; data: Uint8Array } {
   let bytes: Buffer;
   try {
-    bytes = readFileSync(path);
+    bytes = readBytes(path);
     if (bytes[0] === 0x1f && bytes[1] === 0x8b) bytes = gunzipSync(bytes, { maxOutputLength: mostBytes });
   } catch (cause) {
     throw new DataError(`MNIST file ${showName(path)}: could not be read (${(cause as Error).message})`, { cause });

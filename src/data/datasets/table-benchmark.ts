@@ -3,10 +3,10 @@
  * column, over the whole table, as in DomainBed; the splits of WILDS are not used. A row whose picture is missing is
  * skipped and reported.
  */
-import { readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { DataError } from "../../errors.js";
+import { readText } from "../../files/open-file.js";
 import { type DatasetDefinition, defineDataset, type PictureDomain, type Published } from "../dataset.js";
 import { findFolderWith } from "../discover.js";
 import { parseCsv } from "../manifest-csv.js";
@@ -106,7 +106,7 @@ export function tableBenchmark({ entries, pictures, read, ...facts }: TableFacts
 function readTable(path: string, columns: readonly string[]): Table {
   let text: string;
   try {
-    text = readFileSync(path, "utf8");
+    text = readText(path);
   } catch (cause) {
     throw new DataError(`table ${showName(path)}: could not be read (${(cause as Error).message})`, { cause });
   }

@@ -4,9 +4,10 @@
  * checkpoint, requeues itself, and later resumes with identical results.
  */
 
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolder } from "../../files/make-folder.js";
+import { writeText } from "../../files/open-file.js";
 import { type Kind, list, number, option, text, whole } from "../../options.js";
 import { sweepPaths } from "../sweep-folder.js";
 import { pluginWords, ruleWords } from "../work-words.js";
@@ -72,10 +73,10 @@ export const slurm = defineLauncher({
     if (device !== undefined) command.push("--device", device);
     const content = slurmScript({ ...script, cpus_per_task, name: `nudge-${name}`, tasks, warning, logs, command });
     const path = join(logs, "job.sh");
-    writeFileSync(path, content);
+    writeText(path, content);
     const job = (await slurmCommand("sbatch", "--parsable", path)).trim().split(";")[0];
-    writeFileSync(join(logs, `${job}.sh`), content);
-    writeFileSync(join(logs, `${job}.json`), `${JSON.stringify({ job, tasks, runs })}\n`);
+    writeText(join(logs, `${job}.sh`), content);
+    writeText(join(logs, `${job}.json`), `${JSON.stringify({ job, tasks, runs })}\n`);
     context.say(`submitted as Slurm job ${job}: ${tasks} tasks for ${runs} runs (${join(logs, `${job}.sh`)})`);
     context.say("the jobs need only the folder, so this command ends now");
     return "handed over";

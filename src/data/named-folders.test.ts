@@ -2,7 +2,7 @@ import { mkdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { temporaryFolder } from "../../tests/support/picture-folder.js";
-import { rememberDataRoot, rememberedDataRoots } from "./data-roots.js";
+import { rememberDataRoot, rememberedDataRoots } from "./named-folders.js";
 
 afterEach(() => vi.unstubAllEnvs());
 
