@@ -18,6 +18,7 @@ import { roughly } from "../own-data/estimate.js";
 import { withDataNotes } from "../own-data/plans.js";
 import { nearCopiesOf, type ProbeEvidence, probeEvidence } from "../own-data/probe-evidence.js";
 import {
+  aloneRows,
   bestTuned,
   COEFFICIENTS,
   candidateRows,
@@ -153,6 +154,7 @@ class RecipeRun {
       c: evidence.choice.c,
       strengths: STRENGTHS.map((c, i) => ({ c, mean: evidence.choice.scores[i].mean })),
       candidates: rows,
+      ...(folds[0].alone && { alone: aloneRows(folds) }),
       coefficient,
       reason:
         recipe === "auto" || length.skipped !== undefined
@@ -220,7 +222,8 @@ class RecipeRun {
       const share = judged.filter(({ label, predicted }) => label === predicted).length / judged.length;
       return `${domains.join(" + ")} ${(100 * share).toFixed(1)} % (C = ${c})`;
     });
-    reporter.line(`exact probe: C = ${choice.c}; ${folds.length > 1 ? "held out" : "validation"}: ${right.join(", ")}`);
+    const what = held[0].alone ? "probe and neighbours" : "exact probe";
+    reporter.line(`${what}: C = ${choice.c}; ${folds.length > 1 ? "held out" : "validation"}: ${right.join(", ")}`);
   }
 
   private tuned(finetune: Request, steps: number, coefficient: number): Request {
@@ -279,7 +282,12 @@ class RecipeRun {
       const byName = new Map(held[i].judged.map((each) => [each.name, each]));
       const same = [...new Set(judged[0].map(({ name }) => name))].flatMap((name) => byName.get(name) ?? []);
       const names = new Set(same.map(({ name }) => name));
-      found.push({ domains, candidates: [same, ...judged.map((each) => each.filter(({ name }) => names.has(name)))] });
+      const within = (each: readonly Judged[]): Judged[] => each.filter(({ name }) => names.has(name));
+      const { alone: parts } = held[i];
+      found.push({
+        ...{ domains, candidates: [same, ...judged.map(within)] },
+        ...(parts && { alone: { probe: within(parts.probe), neighbours: within(parts.neighbours) } }),
+      });
     }
     return found;
   }
@@ -417,4 +425,4 @@ const NONE: Length = { steps: 0, seconds: 0 };
 
 /** The folds with the exact probe alone. */
 const probeFolds = ({ held }: ProbeEvidence): JudgedFold[] =>
-  held.map(({ domains, judged }) => ({ domains, candidates: [judged] }));
+  held.map(({ domains, judged, alone }) => ({ domains, candidates: [judged], ...(alone && { alone }) }));

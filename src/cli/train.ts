@@ -91,7 +91,7 @@ export function trainCommand(): Command {
     .addOption(
       new Option(
         "--recipe <name>",
-        "for your own pictures: auto (the default) chooses between the exact probe and fine-tuned networks by their accuracy on held-out domains; probe or finetune selects one of them",
+        "for your own pictures: auto (the default) chooses between frozen features (the exact probe averaged with the nearest training pictures) and fine-tuned networks by their accuracy on held-out domains; probe or finetune selects one of them",
       ).choices(["auto", "probe", "finetune"]),
     )
     .option(

@@ -266,6 +266,11 @@ export const keys = {
     "if set",
     "the inverse regularization strength C of the exact probe, as in scikit-learn (smaller means a stronger L2 penalty); auto selects it on the training domains",
   ),
+  neighbours: setting(
+    boolean,
+    "if set",
+    "whether the exact probe is averaged with a vote of the nearest training pictures, which the model file then stores (the default for your own pictures)",
+  ),
   headFirst: setting(
     headFirstKind,
     "if set",

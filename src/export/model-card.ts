@@ -79,7 +79,8 @@ function methodWords({ settings, backboneOptions, model, step }: ModelAbout): st
   if (settings.probe === "exact") {
     const strength = typeof settings.probeC === "number" ? `, C = ${settings.probeC}` : "";
     const refit = settings.refit === true ? "; fitted to all pictures after the validation" : "";
-    return `logistic regression on the features of the frozen network (exact probe${strength})${refit}`;
+    const vote = settings.neighbours === true ? ", averaged with a vote of the nearest training pictures" : "";
+    return `logistic regression on the features of the frozen network (exact probe${strength})${vote}${refit}`;
   }
   const method = [settings.algorithm, ...idsOf(settings.regularizers)].filter(Boolean).join(" + ");
   const weights =

@@ -23,10 +23,15 @@ export class OnnxGraph {
     private readonly names: ReadonlyMap<number, string>,
   ) {}
 
-  /** Adds a node with one output and returns the output. */
-  node(operator: string, inputs: readonly Value[], attributes: Readonly<Record<string, Attribute>> = {}): Value {
+  /** Adds a node and returns its first output. Nothing reads the `unread` others. */
+  node(
+    operator: string,
+    inputs: readonly Value[],
+    attributes: Readonly<Record<string, Attribute>> = {},
+    unread = 0,
+  ): Value {
     const output = `${operator}_${this.serial++}`;
-    this.nodes.push({ operator, inputs, output, attributes });
+    this.nodes.push({ operator, inputs, output, unread, attributes });
     return output;
   }
 

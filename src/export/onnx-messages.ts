@@ -30,13 +30,17 @@ export interface Node {
   readonly operator: string;
   readonly inputs: readonly string[];
   readonly output: string;
+  /** The number of further outputs, which nothing reads. */
+  readonly unread?: number;
   readonly attributes: Readonly<Record<string, Attribute>>;
 }
 
-function nodeMessage({ operator, inputs, output, attributes }: Node): Message {
+function nodeMessage({ operator, inputs, output, unread = 0, attributes }: Node): Message {
   const message = new Message();
   for (const input of inputs) message.text(1, input);
-  message.text(2, output).text(3, output).text(4, operator);
+  message.text(2, output);
+  for (let i = 0; i < unread; i++) message.text(2, `${output}_${i}`);
+  message.text(3, output).text(4, operator);
   for (const [name, value] of Object.entries(attributes)) message.message(5, attribute(name, value));
   return message;
 }

@@ -113,6 +113,7 @@ const FORWARDS: Readonly<Record<string, Forward>> = {
   argmax: (x) => x.argmax(1).toDType("float32"),
   linalg_vector_norm: (x) => x.norm([2, 3]).add(x.norm([2, 3], { order: 1 })),
   cumsum: (x) => x.cumsum(1),
+  topk: (x) => x.flatten(1).topk(3, 1)[0],
 
   view: (x) => x.view(x.rows, 2, 2, 36),
   reshape: (x) => x.permute([0, 2, 3, 1]).reshape(x.rows * 6, -1),

@@ -199,6 +199,12 @@ export const operators: Readonly<Record<string, Translation>> = {
     const axis = site.has("dim") ? site.axis("dim", rankOf(site)) : site.fail("over everything");
     return site.node("ArgMax", [site.in("self")], { axis, keepdims: site.number("keepdim", 0) });
   },
+  // Only the values: nothing reads the indices.
+  topk: (site) => {
+    const axis = site.axis("dim", rankOf(site), -1);
+    const attributes = { axis, largest: site.number("largest", 1), sorted: site.number("sorted", 1) };
+    return site.graph.node("TopK", [site.in("self"), site.graph.sizes([site.number("k")])], attributes, 1);
+  },
   linalg_vector_norm: (site) => {
     const operator = { 1: "ReduceL1", 2: "ReduceL2" }[site.number("ord", 2)];
     return operator ? reduction(operator)(site) : site.fail(`of order ${site.number("ord")}`);

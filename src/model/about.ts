@@ -10,14 +10,17 @@ import type { SettingScalar } from "../records/run.js";
 /** The metadata key of all files of this program. */
 export const METADATA_KEY = "nudge";
 
-/** The latest format. Formats 1 and 2, of earlier versions, are read too. */
-export const MODEL_FORMAT = 3;
+/** The latest format. Formats 1 to 3, of earlier versions, are read too. */
+export const MODEL_FORMAT = 4;
 
-/** The format that is written: 2 if earlier versions preprocess pictures in the same way, so that they can read the file too. */
-export const formatFor = (preprocessing: Preprocessing): number =>
-  preprocessing.kind === "pictures" && (preprocessing.resize !== undefined || preprocessing.interpolation !== undefined)
-    ? MODEL_FORMAT
+/** The format that is written: the earliest that can express the model, so that earlier versions can read the file too. */
+export function formatFor({ preprocessing, prediction }: Pick<ModelAbout, "preprocessing" | "prediction">): number {
+  if (prediction.classifier === "neighbours") return MODEL_FORMAT;
+  return preprocessing.kind === "pictures" &&
+    (preprocessing.resize !== undefined || preprocessing.interpolation !== undefined)
+    ? 3
     : 2;
+}
 
 /** How the backbone is built: the part of `BackboneOptions` that the file stores. */
 export interface StoredBackboneOptions {
@@ -52,13 +55,18 @@ export type Preprocessing =
   /** Arrays, unchanged. */
   | { readonly kind: "arrays"; readonly inputShape: readonly number[] };
 
-/** From features to logits: one linear layer, or DomainBed's three layers. */
-export type ClassifierKind = "linear" | "nonlinear";
+/** From features to logits: one linear layer, DomainBed's three layers, or the mean of one linear layer and a vote of stored pictures. */
+export type ClassifierKind = "linear" | "nonlinear" | "neighbours";
 
 /** How logits are computed. */
 export type PredictionPath =
   /** The classifier on the features of the backbone, whatever algorithm trained them. */
-  | { readonly kind: "plain"; readonly classifier: ClassifierKind }
+  | {
+      readonly kind: "plain";
+      readonly classifier: ClassifierKind;
+      /** The number of pictures that the classifier `neighbours` stores. */
+      readonly stored?: number;
+    }
   /** By an algorithm's own prediction, with its own modules. */
   | {
       readonly kind: "algorithm";

@@ -12,7 +12,7 @@ import { keep, Scope, scope } from "../engine/scope.js";
 import { elementCount, type StoredTensor } from "../engine/stored-tensor.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { DataError, EngineError, UsageError } from "../errors.js";
-import { BatchNorm, type Conv2d, type Fold, type Layer, Module, type Place } from "../nn/index.js";
+import { BatchNorm, type Conv2d, type Fold, type Layer, Module, type Place, ProbeAndNeighbours } from "../nn/index.js";
 import { Adam } from "../optim/index.js";
 import { ProbedBackbone } from "../probe/probed-backbone.js";
 import { METADATA_KEY, type ModelAbout } from "./about.js";
@@ -122,6 +122,12 @@ export class Network implements Disposable {
     if ([...this.root.modules()].some(([, layer]) => layer instanceof BatchNorm)) this.planned = inputShape;
   }
 
+  /** A classifier with stored pictures, which is computed after the plan of the backbone. */
+  private get vote(): ProbeAndNeighbours | undefined {
+    const { classifier } = this.modules;
+    return classifier instanceof ProbeAndNeighbours ? classifier : undefined;
+  }
+
   /** Whether predictions use a plan. It takes pictures with channels last. */
   get hasPlan(): boolean {
     return this.planForPredictions() !== undefined;
@@ -132,7 +138,11 @@ export class Network implements Disposable {
     const { planned } = this;
     this.planned = undefined;
     if (planned) {
-      const plan = this.withoutFolds(() => NetworkPlan.of(planned, (x) => ({ ...this.forward(x) })));
+      const { backbone } = this.modules as { backbone?: Backbone };
+      const forward = (x: Tensor): Record<string, Tensor> =>
+        this.vote && backbone ? { features: backbone.forward(x) } : { ...this.forward(x) };
+      const plan = this.withoutFolds(() => NetworkPlan.of(planned, forward));
+      this.recorded.clear();
       if (typeof plan !== "string") this.plan = plan;
     }
     return this.plan;
@@ -158,7 +168,7 @@ export class Network implements Disposable {
     const plan = this.planForPredictions();
     if (plan) {
       const { logits, features } = await plan.run(x, threads());
-      return { logits, features };
+      return { logits: logits ?? scope(() => noGrad(() => keep(this.vote!.forward(features)))), features };
     }
     const { logits, features } = scope(() => {
       const forward = this.forward(x);
@@ -209,7 +219,7 @@ export class Network implements Disposable {
 function build(path: string, about: ModelAbout, makeBackbone: () => Backbone): Built {
   const { prediction, classes } = about;
   const classifierFor = (inputs: number, outputs: number): Layer =>
-    makeClassifier(prediction.classifier, inputs, outputs);
+    makeClassifier(prediction.classifier, inputs, outputs, prediction.kind === "plain" ? prediction.stored : undefined);
   const backbone = makeBackbone();
   if (backbone.width !== about.width)
     throw new DataError(
@@ -267,6 +277,11 @@ function backboneOf(path: string, { backbone, backboneOptions }: ModelAbout): Ba
 /** Rejects widths and depths for which the file has too few tensors, before memory is allocated for them. */
 export function checkSizes(path: string, about: ModelAbout, tensors: ReadonlyMap<string, StoredTensor>): void {
   const stored = [...tensors.values()].reduce((sum, { shape }) => sum + (elementCount(shape) ?? 0), 0);
+  const neighbours = about.prediction.kind === "plain" ? (about.prediction.stored ?? 0) : 0;
+  if (neighbours * (about.width + about.classes.length) > stored)
+    throw new DataError(
+      `${path}: ${METADATA_KEY}.prediction.stored: ${neighbours} pictures, but only ${stored} numbers in the file`,
+    );
   const { width, depth = 0, inputShape } = about.backboneOptions;
   const inputs = inputShape.length === 1 ? inputShape[0] : 1;
   if (depth > tensors.size || (width !== undefined && width * Math.max(inputs, depth > 2 ? width : 1) > stored))

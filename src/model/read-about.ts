@@ -120,8 +120,13 @@ const colours = (facts: StoredFacts) => ({
 });
 
 function prediction(facts: StoredFacts): PredictionPath {
-  const classifier = facts.oneOf("classifier", ["linear", "nonlinear"]);
-  if (facts.oneOf("kind", ["plain", "algorithm"]) === "plain") return { kind: "plain", classifier };
+  const isPlain = facts.oneOf("kind", ["plain", "algorithm"]) === "plain";
+  const classifier = facts.oneOf(
+    "classifier",
+    isPlain ? ["linear", "nonlinear", "neighbours"] : ["linear", "nonlinear"],
+  );
+  if (isPlain)
+    return { kind: "plain", classifier, ...(classifier === "neighbours" && { stored: facts.whole("stored", 1, 1e6) }) };
   return {
     ...{ kind: "algorithm", classifier, id: facts.text("id"), hparams: facts.scalars("hparams") },
     domains: facts.whole("domains", 1, 100_000),

@@ -34,6 +34,7 @@ export {
 } from "./pooling.js";
 export { type Grid, POSITION_RULES, type PositionRule, resizePositions } from "./position-embedding.js";
 export { type Precision, toComputePrecision, toFullPrecision, withPrecision } from "./precision.js";
+export { ProbeAndNeighbours, storedNeighbours } from "./probe-and-neighbours.js";
 export { withSecondDerivatives } from "./second-derivatives.js";
 export { SqueezeExcitation } from "./squeeze-excitation.js";
 export { StochasticDepth, stochasticDepthRates } from "./stochastic-depth.js";

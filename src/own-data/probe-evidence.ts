@@ -12,6 +12,7 @@ import { noGrad } from "../engine/tensor.js";
 import { type ChosenStrength, chooseStrength, fitProbe, type LabelledFeatures } from "../probe/choose-strength.js";
 import type { LinearFit } from "../probe/logistic-regression.js";
 import { nearCopyGroups } from "../probe/near-copies.js";
+import { logitsWithNeighbours, neighboursOf } from "../probe/neighbours.js";
 import type { Plan } from "../settings/resolve.js";
 import { trainDomainsOf } from "../settings/settings.js";
 import { ALL_PARTS, type FeatureSamples, featuresOf, placesOf } from "../training/exact-probe.js";
@@ -29,11 +30,19 @@ export interface ProbeEvidence {
    * For each fold, the C that the other folds choose, and the predictions of that probe (for a single fold: on its
    * validation part).
    */
-  readonly held: readonly {
-    readonly domains: readonly string[];
-    readonly c: number;
-    readonly judged: readonly Judged[];
-  }[];
+  readonly held: readonly HeldFold[];
+}
+
+/** The predictions for the pictures of a fold, by a probe that was trained without it. */
+export interface HeldFold {
+  readonly domains: readonly string[];
+  readonly c: number;
+  /** With neighbours, if the plan asks for them. */
+  readonly judged: readonly Judged[];
+  /** The logits of the same predictions, before the temperature. */
+  readonly logits: readonly (readonly number[])[];
+  /** With neighbours: the predictions of the exact probe alone, and of the neighbours alone. */
+  readonly alone?: { readonly probe: readonly Judged[]; readonly neighbours: readonly Judged[] };
 }
 
 /** There is one fine-tuning run per fold, so with more domains than this, some are held out together. */
@@ -60,6 +69,7 @@ export function probeEvidence(samples: FeatureSamples, plan: Plan, leaveOut = tr
   const { classes, hparams, device } = plan.settings;
   const options = { classes: classes.length, balanced: hparams.classBalanced === true };
   const names = trainDomainsOf(plan.settings);
+  const withNeighbours = plan.settings.neighbours === true;
   const read = (name: string, parts: readonly SplitName[]): Domain => ({
     name,
     ...featuresOf(samples, name, parts, device),
@@ -81,9 +91,18 @@ export function probeEvidence(samples: FeatureSamples, plan: Plan, leaveOut = tr
           const inside = (rest.length > 0 ? rest.flat() : domains).map((name) => read(name, ["in"]));
           const outside = (rest.length > 0 ? rest.flat() : domains).map((name) => read(name, ["out"]));
           const [fit] = fitProbe(inside, [c], options);
-          const temperature = temperatureOf(fit, outside);
+          const neighbours = withNeighbours ? neighboursOf(inside, classes.length) : undefined;
+          const head = (domain: Domain) =>
+            neighbours ? logitsWithNeighbours(fit, neighbours, domain.x) : { both: logitsOf(fit, domain) };
           const asked = rest.length > 0 ? domainsOf(domains) : outside;
-          return { domains, c, judged: asked.flatMap((domain) => judgedBy(fit, domain, temperature)) };
+          const temperature = temperatureOf(outside.map((domain) => ({ rows: head(domain).both, ...domain })));
+          const rows = asked.map((domain) => ({ domain, ...head(domain) }));
+          return {
+            ...{ domains, c },
+            judged: rows.flatMap(({ domain, both }) => judgedBy(both, domain, temperature)),
+            logits: rows.flatMap(({ both }) => both),
+            ...(neighbours && { alone: aloneOf(rows as readonly AloneRows[]) }),
+          };
         }),
       );
       const nearCopies = leaveOut ? groups.filter(({ length }) => length > 1) : []; // otherwise the only group is all domains
@@ -112,18 +131,24 @@ function logitsOf({ weight, bias }: LinearFit, { x }: LabelledFeatures): number[
   return scope(() => x.toDType(weight.dtype).matmul(weight.t()).add(bias).toArray() as number[][]);
 }
 
-function temperatureOf(fit: LinearFit, domains: readonly Domain[]): number {
-  const rows = domains.flatMap((domain) => logitsOf(fit, domain));
-  return rows.length > 0
-    ? fitTemperature(
-        rows,
-        domains.flatMap(({ labels }) => Array.from(labels)),
-      )
-    : 1;
+interface AloneRows {
+  readonly domain: Domain;
+  readonly probe: readonly number[][];
+  readonly neighbours: readonly number[][];
 }
 
-function judgedBy(fit: LinearFit, domain: Domain, temperature: number): Judged[] {
-  return logitsOf(fit, domain).map((row, i) =>
+const aloneOf = (rows: readonly AloneRows[]): HeldFold["alone"] => ({
+  probe: rows.flatMap(({ domain, probe }) => judgedBy(probe, domain)),
+  neighbours: rows.flatMap(({ domain, neighbours }) => judgedBy(neighbours, domain)),
+});
+
+const temperatureOf = (all: readonly { rows: readonly number[][]; labels: ArrayLike<number> }[]): number =>
+  fitTemperature(
+    all.flatMap(({ rows }) => rows),
+    all.flatMap(({ labels }) => Array.from(labels)),
+  );
+
+const judgedBy = (rows: readonly number[][], domain: Domain, temperature = 1): Judged[] =>
+  rows.map((row, i) =>
     judge(row, { name: domain.files[i], domain: domain.name, label: domain.labels[i] }, temperature),
   );
-}

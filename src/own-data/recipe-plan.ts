@@ -46,7 +46,7 @@ export function recipeRequests(dataset: Dataset, asked: Request, device: string)
   const { steps: _, evaluateEvery: __, ...tuned } = request;
   const { steps: ___, batchSize: ____, ...toProbe } = asked;
   return {
-    probe: { ...shared, ...network, probe: "exact", refit: true, ...toProbe },
+    probe: { ...shared, ...network, probe: "exact", neighbours: true, refit: true, ...toProbe },
     finetune: {
       ...shared,
       ...tuned,

@@ -6,20 +6,28 @@ import type { Recipe } from "../own-data/recipe.js";
 const percent = (value: number): string => (100 * value).toFixed(1);
 
 /** The table's head and cells; the chosen row is marked. */
-export function recipeTable({ candidates }: Recipe): { head: string[]; rows: string[][] } {
+export function recipeTable({ candidates, alone = [] }: Recipe): { head: string[]; rows: string[][] } {
   return {
     head: ["candidate", ...candidates[0].domains.map(({ name }) => name), "mean", "below the best"],
-    rows: candidates.map(({ name, domains, mean, below, error, chosen }) => [
-      `${name}${chosen ? " (chosen)" : ""}`,
-      ...domains.map(({ accuracy }) => percent(accuracy)),
-      percent(mean),
-      below === 0 ? "" : `${percent(below)} ± ${percent(error)}`,
-    ]),
+    rows: [
+      ...alone.map(({ name, domains, mean }) => [
+        name,
+        ...domains.map(({ accuracy }) => percent(accuracy)),
+        percent(mean),
+        "no candidate",
+      ]),
+      ...candidates.map(({ name, domains, mean, below, error, chosen }) => [
+        `${name}${chosen ? " (chosen)" : ""}`,
+        ...domains.map(({ accuracy }) => percent(accuracy)),
+        percent(mean),
+        below === 0 ? "" : `${percent(below)} ± ${percent(error)}`,
+      ]),
+    ],
   };
 }
 
 /** What the table contains, as text. */
-export function recipeWords({ by, folds, nearCopies, candidates, c }: Recipe): string {
+export function recipeWords({ by, folds, nearCopies, candidates, alone, c }: Recipe): string {
   const counts = candidates[0].domains.map(({ name, count }) => `${name} ${count.toLocaleString("en-US")}`).join(", ");
   const nearCopyWords = nearCopies
     .map((names) => `${names.join(" and ")} have nearly identical pictures and were held out together. `)
@@ -31,7 +39,10 @@ export function recipeWords({ by, folds, nearCopies, candidates, c }: Recipe): s
   const between = candidates.some(({ name }) => /%/.test(name))
     ? " “fine-tuned, 25 %”: the weights of the probe plus 25 % of their change by fine-tuning."
     : "";
-  return `${how} Pictures: ${counts}.${between} ± is the standard error of the paired difference. C = ${c} for the exact probe, as in scikit-learn.`;
+  const mean = alone
+    ? " “probe and neighbours”: the mean of the probabilities of the exact probe and of the nearest training pictures. Each of the two alone is no candidate, because their mean is more reliable than a choice between them."
+    : "";
+  return `${how} Pictures: ${counts}.${mean}${between} ± is the standard error of the paired difference. C = ${c} for the exact probe, as in scikit-learn for standardized features.`;
 }
 
 /** For the terminal. */

@@ -23,7 +23,12 @@ export function runFacts(
     ["trained on", training.join(", ")],
     ["held out", testDomains.join(", ") || "none"],
     ["validation", `${Math.round(100 * holdout)} % of the pictures of each domain, not used for training`],
-    ["method", settings.probe === "exact" ? "logistic regression (exact probe)" : methodName(settings, model)],
+    [
+      "method",
+      settings.probe === "exact"
+        ? `logistic regression (exact probe)${settings.neighbours ? ", averaged with a vote of the nearest training pictures" : ""}`
+        : methodName(settings, model),
+    ],
     ...settings.regularizers.map((each): [string, string] => ["penalty", penaltyWords(each)]),
     ["network", networkWords(settings)],
     ...(settings.probe === "exact" ? [] : updateFacts(settings, training.length)),

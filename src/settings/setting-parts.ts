@@ -52,17 +52,16 @@ export function networkSettings(
 }
 
 /** Settings that are absent if they do not apply, so that runs from before they existed keep their names. */
-export function probeSettings(
-  { probe, probeC = "auto", headFirst, refit, evaluationSize, testPictures, t3a, trainOnAll, retrain }: FilledKeys,
-  dataset: Dataset,
-  steps: number,
-) {
+export function probeSettings(given: FilledKeys, dataset: Dataset, steps: number) {
+  const { probe, probeC = "auto", neighbours, headFirst, refit } = given;
+  const { evaluationSize, testPictures, t3a, trainOnAll, retrain } = given;
   const exact = probe === "exact";
   const startsFromProbe = headFirst === true && !probe;
   const size = evaluationSizeOf(evaluationSize, dataset);
   return {
     ...(probe && { probe: exact ? ("exact" as const) : (true as const) }),
     ...((exact || startsFromProbe) && { probeC }),
+    ...(exact && neighbours && { neighbours: true as const }),
     ...(startsFromProbe && { headFirst: true as const }),
     ...(typeof headFirst === "number" && { headFirst: headStepsOf(headFirst, { probe, steps }) }),
     ...(exact && refit && { refit: true as const }),

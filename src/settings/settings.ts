@@ -57,6 +57,8 @@ export interface TrainSettings extends RunSettings {
   readonly probe?: true | "exact";
   /** The C of the exact probe, for a probe or for the classifier that a run starts from. */
   readonly probeC?: number | "auto";
+  /** Whether the exact probe is averaged with a vote of the nearest training pictures. */
+  readonly neighbours?: true;
   /** Whether the classifier starts as the exact probe, or the number of updates that train only the classifier. */
   readonly headFirst?: true | number;
   readonly refit?: true;

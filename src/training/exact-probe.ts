@@ -15,7 +15,9 @@ import { type ChosenStrength, chooseStrength, fitProbe, type LabelledFeatures } 
 import type { ExtractOptions } from "../probe/extract-features.js";
 import type { LinearFit } from "../probe/logistic-regression.js";
 import { nearCopyGroups } from "../probe/near-copies.js";
+import { type Neighbours, neighboursOf } from "../probe/neighbours.js";
 import type { Plan } from "../settings/resolve.js";
+import { trainDomainsOf } from "../settings/settings.js";
 import type { Learner } from "./learner.js";
 import { openFeatures } from "./samples.js";
 
@@ -69,6 +71,27 @@ export function solveProbe(samples: FeatureSamples, { settings }: Plan, parts: r
       return { fit, choice };
     }),
   );
+}
+
+/** The stored pictures of a run's classifier, from some parts of its training domains. They belong to the current scope. */
+export function solveNeighbours(samples: FeatureSamples, { settings }: Plan, parts: readonly SplitName[]): Neighbours {
+  const { classes, device } = settings;
+  return scope(() => {
+    const training = trainDomainsOf(settings).map((name) => featuresOf(samples, name, parts, device));
+    return neighboursOf(
+      training.filter(({ x }) => x.rows > 0),
+      classes.length,
+    );
+  });
+}
+
+/** Copies the stored pictures into the learner's classifier. */
+export function setNeighbours(learner: Learner, { rows, labels }: Neighbours): void {
+  const state = learner.stateDict();
+  noGrad(() => {
+    state.get("classifier.neighbours")!.copy_(rows);
+    state.get("classifier.labels")!.copy_(labels);
+  });
 }
 
 /** Groups domains that are near-copies of each other. */

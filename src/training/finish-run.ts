@@ -12,7 +12,7 @@ import { syncFolder } from "../files/sync-folder.js";
 import { DONE_FILE } from "../records/run.js";
 import { readRecords } from "../records/store.js";
 import { trainDomainsOf } from "../settings/settings.js";
-import { solveProbe } from "./exact-probe.js";
+import { solveNeighbours, solveProbe } from "./exact-probe.js";
 import { runFigures } from "./figures.js";
 import { addDistance } from "./model-distance.js";
 import { writeModel } from "./model-file.js";
@@ -68,7 +68,8 @@ function refit({ plan, folder, samples }: Running): void {
   folder.checkOwner();
   scope(() => {
     const { fit } = solveProbe(samples, { ...plan, settings: { ...plan.settings, probeC } }, ["in", "out"]);
-    replaceHead(folder.file("model.safetensors"), fit);
+    const neighbours = plan.settings.neighbours && solveNeighbours(samples, plan, ["in", "out"]);
+    replaceHead(folder.file("model.safetensors"), fit, neighbours);
   });
 }
 

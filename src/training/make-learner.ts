@@ -8,10 +8,11 @@ import { Random } from "../engine/random.js";
 import type { HparamValue } from "../hparams.js";
 import type { StoredBackboneOptions } from "../model/about.js";
 import { makeClassifier } from "../model/classifier.js";
+import { storedNeighbours } from "../nn/probe-and-neighbours.js";
 import { optimizerNamed, rateFactor, scheduleNamed, type ValidationLoss } from "../optim/index.js";
 import { ProbedBackbone } from "../probe/probed-backbone.js";
 import type { Plan } from "../settings/resolve.js";
-import { evaluationShape } from "../settings/settings.js";
+import { evaluationShape, trainDomainsOf } from "../settings/settings.js";
 import { Learner } from "./learner.js";
 import type { Optimization } from "./optimization.js";
 
@@ -23,7 +24,7 @@ const OF_THE_LOOP = ["dropout", "dataAugmentation", "nonlinearClassifier", "free
  * overrides the settings. A schedule that follows validation reads `losses`, to which the run adds.
  */
 export function makeLearner(
-  { settings, algorithm, regularizers }: Plan,
+  { settings, split, algorithm, regularizers }: Plan,
   makeBackbone?: () => Backbone,
   optimization: Optimization = {},
   losses: readonly ValidationLoss[] = [],
@@ -34,7 +35,9 @@ export function makeLearner(
     algorithm,
     makeBackbone: makeBackbone ?? (() => startingBackbone({ settings, algorithm })),
     makeClassifier: (inputs, outputs) =>
-      makeClassifier(hparams.nonlinearClassifier ? "nonlinear" : "linear", inputs, outputs),
+      settings.neighbours
+        ? makeClassifier("neighbours", inputs, outputs, storedNeighbours(trainingCount({ settings, split }), inputs))
+        : makeClassifier(hparams.nonlinearClassifier ? "nonlinear" : "linear", inputs, outputs),
     classes: classes.length,
     domains: domains.length - testDomains.length,
     hparams: Object.fromEntries(own) as Record<string, HparamValue>,
@@ -46,6 +49,10 @@ export function makeLearner(
     optimization: { ...optimizationOf(settings, losses), ...optimization },
   });
 }
+
+/** The number of training pictures. */
+const trainingCount = ({ settings, split }: Pick<Plan, "settings" | "split">): number =>
+  trainDomainsOf(settings).reduce((sum, name) => sum + (split.get(name)?.in.length ?? 0), 0);
 
 /** Returns the optimization options from the run's settings. */
 function optimizationOf(settings: Plan["settings"], losses: readonly ValidationLoss[]): Optimization {

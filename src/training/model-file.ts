@@ -21,7 +21,7 @@ import {
   type Preprocessing,
   type StartingWeights,
 } from "../model/about.js";
-import { Layer, Linear, type Module, withPrecision } from "../nn/index.js";
+import { Layer, Linear, type Module, ProbeAndNeighbours, withPrecision } from "../nn/index.js";
 import { mergedState } from "../nn/lora.js";
 import type { SettingScalar } from "../records/run.js";
 import { evaluationFraming, scalingOf } from "../settings/preprocessing.js";
@@ -73,8 +73,9 @@ export function writeModel(path: string, { plan, learner, sample, model, step }:
   const plain = plainPair(learner, x, settings.precision);
   const modules = plain ? Object.values(PLAIN) : modulesForPrediction(learner, x);
   const preprocessing = preprocessingOf(plan);
+  const prediction: PredictionPath = plain ? plainPath(plain.classifier) : ownPath(plan);
   const about: ModelAbout = {
-    format: formatFor(preprocessing),
+    format: formatFor({ preprocessing, prediction }),
     model,
     step,
     backbone: settings.backbone,
@@ -85,7 +86,7 @@ export function writeModel(path: string, { plan, learner, sample, model, step }:
     domains: settings.domains.filter((name) => !settings.testDomains.includes(name)),
     testDomains: settings.testDomains,
     preprocessing,
-    prediction: plain ? { kind: "plain", classifier: kindOf(plain.classifier) } : ownPath(plan),
+    prediction,
     modules,
     startingWeights: settings.weights === null ? null : aboutWeights(settings.weights, settings.weightsHash),
     distance: null,
@@ -127,7 +128,11 @@ export function plainPair(learner: Learner, x: Tensor, precision: Plan["settings
   return null;
 }
 
-const kindOf = (classifier: Layer): ClassifierKind => (classifier instanceof Linear ? "linear" : "nonlinear");
+function plainPath(classifier: Layer): PredictionPath {
+  if (classifier instanceof ProbeAndNeighbours)
+    return { kind: "plain", classifier: "neighbours", stored: classifier.neighbours.rows };
+  return { kind: "plain", classifier: classifier instanceof Linear ? "linear" : "nonlinear" };
+}
 
 const plainTensors = (pair: PlainPair): Map<string, Tensor> =>
   new Map(

@@ -8,6 +8,7 @@ import { scope } from "../engine/scope.js";
 import type { Tensor } from "../engine/tensor.js";
 import { readWeights, writeWeights } from "../engine/weights.js";
 import { METADATA_KEY, type ModelAbout } from "../model/about.js";
+import type { Neighbours } from "../probe/neighbours.js";
 import type { Plan } from "../settings/resolve.js";
 import { bodyOf } from "./make-learner.js";
 
@@ -41,16 +42,33 @@ export function addBody(path: string, plan: Plan): void {
   });
 }
 
-/** Replaces the classifier in a model file. */
-export function replaceHead(path: string, { weight, bias }: { weight: Tensor; bias: Tensor }): void {
+/** Replaces the classifier in a model file, with the pictures that it stores, if any. */
+export function replaceHead(
+  path: string,
+  { weight, bias }: { weight: Tensor; bias: Tensor },
+  neighbours?: Neighbours,
+): void {
   const { metadata } = openMetadata(path);
   scope(() => {
     const like = (tensor: Tensor): Tensor => tensor.to({ device: "cpu", dtype: "float32" }).contiguous();
     const head = new Map([
       ["classifier.weight", like(weight)],
       ["classifier.bias", like(bias)],
+      ...(neighbours
+        ? ([
+            ["classifier.neighbours", like(neighbours.rows)],
+            ["classifier.labels", like(neighbours.labels)],
+          ] as const)
+        : []),
     ]);
-    writeWeights(path, new Map([...readWeights(path)].map(([name, own]) => [name, head.get(name) ?? own])), metadata);
+    const about = JSON.parse(metadata[METADATA_KEY]) as ModelAbout;
+    const { prediction } = about;
+    const stored = neighbours &&
+      prediction.kind === "plain" && { prediction: { ...prediction, stored: neighbours.rows.rows } };
+    writeWeights(path, new Map([...readWeights(path)].map(([name, own]) => [name, head.get(name) ?? own])), {
+      ...metadata,
+      [METADATA_KEY]: JSON.stringify({ ...about, ...stored }),
+    });
   });
 }
 

@@ -28,7 +28,7 @@ import type { Reading } from "./device-updates.js";
 import { environment } from "./environment.js";
 import { evaluateRun } from "./evaluate-run.js";
 import { EventFile } from "./event-file.js";
-import { setClassifier, solveProbe, startFromProbe } from "./exact-probe.js";
+import { setClassifier, setNeighbours, solveNeighbours, solveProbe, startFromProbe } from "./exact-probe.js";
 import { stepFailed } from "./failure.js";
 import { FeatureProbe } from "./feature-measures.js";
 import { finishRun } from "./finish-run.js";
@@ -129,7 +129,7 @@ async function trainOnce(options: TrainOptions): Promise<TrainOutcome> {
   const reading = loaderOptions(plan, samples);
   const loader = new Loader(reading);
   const losses: ValidationLoss[] = [];
-  using learner = makeLearner(plan, samples.makeBackbone, {}, losses);
+  using learner = makeLearner({ ...plan, split: samples.split }, samples.makeBackbone, {}, losses);
   const followers = plan.averaging.map((definition, i) => definition(settings.averaging[i].settings, dataset.id));
   const pause = pauseUnless(shouldStop);
   try {
@@ -243,6 +243,7 @@ class Loop implements Disposable {
     scope(() => {
       const { fit } = solveProbe(samples, plan, ["in"]);
       setClassifier(learner, fit, plan.algorithm.title);
+      if (plan.settings.neighbours) setNeighbours(learner, solveNeighbours(samples, plan, ["in"]));
       progress.logs = { sums: { probeC: fit.c, probeGradient: fit.gradient }, count: 1 };
       const how = plan.settings.probeC === "auto" ? ", chosen on the training domains" : "";
       const end = `${fit.iterations} iterations, largest gradient ${fit.gradient.toExponential(1)}`;

@@ -90,10 +90,11 @@ test("the default compares the exact probe with fine-tuned networks on held-out 
   );
   expect(stderr.match(/^fine-tuning without /gm)).toHaveLength(3);
   // Every candidate has a number on every source, in the terminal, in the file and on the page.
-  const names = ["exact probe", "fine-tuned, 25 %", "fine-tuned, 50 %", "fine-tuned, 75 %", "fine-tuned"];
+  const names = ["probe and neighbours", "fine-tuned, 25 %", "fine-tuned, 50 %", "fine-tuned, 75 %", "fine-tuned"];
   expect(recipe.candidates.map((each: { name: string }) => each.name)).toEqual(names);
+  expect(recipe.alone.map((each: { name: string }) => each.name)).toEqual(["exact probe alone", "neighbours alone"]);
   const page = readFileSync(join(run, "report.html"), "utf8");
-  for (const name of names) {
+  for (const name of [...names, "exact probe alone", "neighbours alone"]) {
     expect(stdout).toMatch(new RegExp(`^  ${name}( \\(chosen\\))?( +\\d+\\.\\d){5}`, "m"));
     expect(page).toContain(name);
   }
@@ -114,7 +115,7 @@ test("the default compares the exact probe with fine-tuned networks on held-out 
 test("without time for fine-tuning, the exact probe is the model, and the output says so", async () => {
   const skipped = /^fine-tuning is skipped: 4 short runs would take about .* of the time budget remained/m;
   const reason =
-    /^exact probe: no other candidate was trained, because 4 short runs would take .*--budget 1h for more\)\.$/m;
+    /^probe and neighbours: no other candidate was trained, because 4 short runs would take .*--budget 1h for more\)\.$/m;
   const { stdout, stderr } = await train("--budget", "1s", "--out", join(folder, "short"));
   expect(stderr).toMatch(skipped);
   expect(stdout).toMatch(reason);
