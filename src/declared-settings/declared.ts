@@ -26,7 +26,7 @@ export const movableKeys = namesOf(({ moves }) => moves);
 export const machineKeys: ReadonlySet<string> = new Set(namesOf(({ machine }) => machine));
 
 /** What `settings.json` has besides the declared settings and what follows from them. It is not part of the id of a run. */
-const BESIDES: ReadonlySet<string> = new Set(["format", "hash", "fixed", "given", "request", "facts", "edition"]);
+const BESIDES: ReadonlySet<string> = new Set(["format", "hash", "fixed", "given", "request", "facts", "base"]);
 
 /** Whether an entry of `settings.json` is part of the id of a run. What is not declared is. */
 export const isHashed = (name: string): boolean =>
