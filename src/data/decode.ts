@@ -20,6 +20,7 @@ import { keep } from "../engine/scope.js";
 import { Tensor } from "../engine/tensor.js";
 import { DataError } from "../errors.js";
 import { MOST_PICTURE_BYTES, readBytesLater } from "../files/open-file.js";
+import { decodeBytesOf, mostPixelsOf, SMALL_DECODE, withinBudget } from "./decode-memory.js";
 import { type DecodedPicture, longestSide, mostPixels } from "./decoded-picture.js";
 import { defaultShortSide } from "./default-short-side.js";
 import type { Interpolation } from "./framing.js";
@@ -82,6 +83,12 @@ export async function decodeBytes(
   return (isCommon ? await decodeOrdinary(bytes, options) : null) ?? (await decodeOther(bytes, path, options));
 }
 
+/** Whether decoding a picture takes so much memory that it may have to wait for others. */
+export function isLargeDecode(bytes: Uint8Array): boolean {
+  const reading = readPictureHeader(bytesInMemory(bytes));
+  return "header" in reading && decodeBytesOf(reading.header) >= SMALL_DECODE;
+}
+
 /** Pictures in one buffer, one after the other. */
 export interface DecodedBatch {
   /** The pixels, uint8. Dispose of it. */
@@ -119,10 +126,13 @@ async function decodeOrdinary(picture: string | Uint8Array, options: DecodeOptio
  */
 const mostScaling = 1.9;
 
+/** Ordinary files with more pixels are decoded by sharp, to the same bytes, within the budget of memory. */
+const mostOrdinaryPixels = 2 ** 25;
+
 /** The last arguments of the addon's decoders. */
 function nativeOptions({ shortSide = defaultShortSide, filter, upright = false }: DecodeOptions) {
   const longest = shortSide === null ? 0 : Math.floor(shortSide * mostScaling);
-  return [longest, upright, mostPixels, shortSide, kernelOf(filter)] as const;
+  return [longest, upright, mostOrdinaryPixels, shortSide, kernelOf(filter)] as const;
 }
 
 /** Decodes all formats of sharp, and bitmaps. */
@@ -138,15 +148,22 @@ async function decodeOther(
     if ("problem" in reading) throw new Error(reading.problem);
     const { header } = reading;
     const { width, height } = header;
-    if (width * height > mostPixels || Math.max(width, height) > longestSide)
-      throw new Error(`it has ${width} × ${height} pixels`);
+    const most = mostPixelsOf(header.format);
+    if (width * height > most)
+      throw new Error(
+        `it has ${width} × ${height} pixels, and of ${/^[AH]/.test(header.format) ? "an" : "a"} ${header.format} at most ${most.toLocaleString("en-US")} are decoded`,
+      );
+    if (Math.max(width, height) > longestSide)
+      throw new Error(`it has ${width} × ${height} pixels, and no side may be longer than ${longestSide}`);
     if (header.format === "HEIC" && !readsHeic)
       throw new Error(
         "it is HEIC, which this build of sharp cannot decode: convert it to JPEG or PNG, for instance with heif-convert",
       );
-    if (header.format === "BMP") return await scaleDown(readBmp(bytes), scaling);
-    if (header.format === "PPM" || header.format === "PGM") return await scaleDown(readPnm(bytes), scaling);
-    return await decodeBySharp(bytes, header, { ...scaling, upright, reportDamage });
+    return await withinBudget(header, async () => {
+      if (header.format === "BMP") return await scaleDown(readBmp(bytes), scaling);
+      if (header.format === "PPM" || header.format === "PGM") return await scaleDown(readPnm(bytes), scaling);
+      return await decodeBySharp(bytes, header, { ...scaling, upright, reportDamage });
+    });
   } catch (cause) {
     const why = (cause as Error).message.split("\n")[0];
     throw new DataError(`picture ${showName(path)}: could not be decoded: ${why}`, { cause });

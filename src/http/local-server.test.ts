@@ -94,3 +94,35 @@ test("a body is read only where one is taken", async () => {
   const foreign = { method: "POST", body: "x", headers: { Origin: "http://evil.example" } };
   expect((await fetch(`${started.url}take`, foreign)).status).toBe(403);
 });
+
+test("an answer that takes longer than the limit of silence arrives", async () => {
+  const started = await server({ limits: { silenceMs: 300 } });
+  const response = await fetch(`${started.url}work`); // 2 seconds
+  expect(await response.text()).toBe("done");
+  const held = hold(started, 3, "");
+  await expect.poll(() => held.closed, { timeout: 5_000 }).toBe(3); // silent clients are still closed
+});
+
+test("a server that is closed finishes the requests it has, and ends what is idle at once", async () => {
+  const started = await server();
+  const idle = hold(started, 3, "GET / HT");
+  const streams = hold(started, 2, get("/stream", started));
+  const working = Array.from({ length: 20 }, async () => (await fetch(`${started.url}work`)).text());
+  await expect.poll(() => started.connections).toBe(25);
+  const closed = started.close();
+  await expect.poll(() => [idle.closed, streams.closed], { timeout: 1_000 }).toEqual([3, 2]);
+  await expect(answered(started)).rejects.toThrow(); // no new ones
+  expect(new Set(await Promise.all(working))).toEqual(new Set(["done"]));
+  await closed;
+});
+
+test("a server that is closed waits for no request longer than it says", async () => {
+  const started = await server({ finishMs: 300 });
+  const working = fetch(`${started.url}work`).then((response) => response.text());
+  working.catch(() => {});
+  await expect.poll(() => started.connections).toBe(1);
+  const begun = performance.now();
+  await started.close();
+  expect(performance.now() - begun).toBeLessThan(1_500);
+  await expect(working).rejects.toThrow();
+});

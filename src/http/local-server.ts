@@ -23,6 +23,8 @@ export interface LocalServerOptions {
   readonly limits?: Partial<ConnectionLimits>;
   /** Milliseconds in which a client must send a complete request. */
   readonly requestMs?: number;
+  /** Milliseconds that requests may still take when the server is closed. */
+  readonly finishMs?: number;
   /** Handles an accepted request. Returns the reason if there is no response for it. */
   answer(request: IncomingMessage, response: ServerResponse): Promise<Refusal | undefined>;
 }
@@ -32,15 +34,19 @@ export interface LocalServer extends AsyncDisposable {
   readonly port: number;
   /** The number of open connections. */
   readonly connections: number;
+  /** Accepts no more connections, finishes the requests in progress within a time, and closes. */
   close(): Promise<void>;
 }
+
+/** How long a server that is asked to stop still answers the requests it has. */
+const FINISH_MS = 10_000;
 
 /** How often Node.js checks for requests that take too long. */
 const CHECK_MS = 1_000;
 
 /** Starts a server, which runs until it is closed. */
 export async function startLocalServer(options: LocalServerOptions): Promise<LocalServer> {
-  const { name, posts, requestMs = 15_000 } = options;
+  const { name, posts, requestMs = 15_000, finishMs = FINISH_MS } = options;
   const limits = { ...usualLimits, ...options.limits };
   let port = 0;
   const server = createServer({
@@ -71,7 +77,14 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
   });
   port = await listen(server, options);
   const close = async (): Promise<void> => {
-    const closed = new Promise<void>((done) => server.close(() => done()));
+    const closed = new Promise<void>((done) => server.close(() => done())); // no new connections from now on
+    const { requests } = connections;
+    if (requests > 0)
+      process.stderr.write(
+        `${name}: finishing ${requests} ${requests === 1 ? "request" : "requests"}, for at most ${finishMs / 1000} seconds\n`,
+      );
+    const cut = await connections.finish(finishMs);
+    if (cut > 0) process.stderr.write(`${name}: ${cut} ${cut === 1 ? "request was" : "requests were"} not finished\n`);
     server.closeAllConnections();
     await closed;
   };

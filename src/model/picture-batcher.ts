@@ -4,7 +4,7 @@
  * has waited long enough. A single picture is predicted immediately; under load most pictures share a batch.
  */
 
-import { type DecodedPicture, decodersAtOnce } from "../data/decode.js";
+import { type DecodedPicture, decodersAtOnce, isLargeDecode } from "../data/decode.js";
 import { UsageError } from "../errors.js";
 import type { Model, Prediction } from "./model.js";
 
@@ -15,6 +15,10 @@ export interface BatcherOptions {
   /** Pictures that go through the network at once. */
   readonly batchSize?: number;
 }
+
+/** Large pictures are decoded one at a time, so that they never hold up the others. At most so many wait. */
+const LARGE_AT_ONCE = 1;
+const MOST_LARGE = 16;
 
 interface Job {
   readonly bytes: Uint8Array;
@@ -30,6 +34,8 @@ interface ReadyJob extends Job {
 
 export class PictureBatcher {
   private readonly queue: Job[] = [];
+  private readonly large: Job[] = [];
+  private decodingLarge = 0;
   private ready: ReadyJob[] = [];
   private decoding = 0;
   private timer: NodeJS.Timeout | undefined;
@@ -54,39 +60,49 @@ export class PictureBatcher {
 
   /** The number of pictures that are waiting or being processed. */
   get waiting(): number {
-    return this.queue.length + this.decoding + this.ready.length;
+    return this.queue.length + this.large.length + this.decoding + this.ready.length;
+  }
+
+  /** Whether so many large pictures are waiting that no more should be accepted. */
+  get isFullOfLarge(): boolean {
+    return this.large.length >= MOST_LARGE;
   }
 
   /** Predicts a picture from the bytes of its file; throws a `DataError` if they cannot be decoded. */
   predict(bytes: Uint8Array, { top = 5 }: { top?: number } = {}): Promise<Prediction> {
     return new Promise((done, failed) => {
-      this.queue.push({ bytes, top, done, failed });
+      (isLargeDecode(bytes) ? this.large : this.queue).push({ bytes, top, done, failed });
       this.decodeNext();
     });
   }
 
   private decodeNext(): void {
-    while (this.decoding < decodersAtOnce && this.queue.length > 0) {
-      const job = this.queue.shift()!;
-      this.decoding++;
-      this.model
-        .decode(job.bytes)
-        .then(
-          (picture) => void this.ready.push({ ...job, picture, since: performance.now() }),
-          (error: unknown) => job.failed(error),
-        )
-        .finally(() => {
-          this.decoding--;
-          this.decodeNext();
-          this.runWhenDue();
-        });
-    }
+    while (this.decoding - this.decodingLarge < decodersAtOnce && this.queue.length > 0)
+      this.decode(this.queue.shift()!, 0);
+    while (this.decodingLarge < LARGE_AT_ONCE && this.large.length > 0) this.decode(this.large.shift()!, 1);
+  }
+
+  private decode(job: Job, large: 0 | 1): void {
+    this.decoding++;
+    this.decodingLarge += large;
+    this.model
+      .decode(job.bytes)
+      .then(
+        (picture) => void this.ready.push({ ...job, picture, since: performance.now() }),
+        (error: unknown) => job.failed(error),
+      )
+      .finally(() => {
+        this.decoding--;
+        this.decodingLarge -= large;
+        this.decodeNext();
+        this.runWhenDue();
+      });
   }
 
   private runWhenDue(): void {
     if (this.ready.length === 0 || this.isRunning) return;
     const isFull = this.ready.length >= this.batchSize;
-    const isQuiet = this.decoding === 0 && this.queue.length === 0;
+    const isQuiet = this.decoding - this.decodingLarge === 0 && this.queue.length === 0; // a large one takes seconds
     const left = Math.min(this.lastMs, MOST_WAIT_MS) - (performance.now() - this.ready[0].since);
     if (isFull || isQuiet || left <= 0) void this.run();
     else this.timer ??= setTimeout(() => this.again(), left);

@@ -2,6 +2,8 @@
 
 import { connect } from "node:net";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import sharp from "sharp";
 import { expect, onTestFinished, test } from "vitest";
 import { writeMadeModel } from "../../tests/support/made-model.js";
 import { pictureBytes, temporaryFolder } from "../../tests/support/picture-folder.js";
@@ -75,6 +77,66 @@ test("a picture that never arrives is given up, and its slot is free", async () 
   await expect.poll(() => server.connections).toBe(1);
   await expect.poll(() => server.connections, { timeout: 5_000 }).toBe(0);
   expect((await post(server, new Uint8Array(await pictureBytes("a.png")))).status).toBe(200);
+});
+
+test("clients that announce pictures and send nothing take nothing from others", async () => {
+  const server = await serve({ heldBytes: 1 << 20 });
+  const sockets = Array.from({ length: 40 }, () => {
+    const socket = connect(server.port, "127.0.0.1");
+    socket.on("error", () => {});
+    socket.write(`POST /predict HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\nContent-Length: 30000000\r\n\r\n`);
+    return socket;
+  });
+  onTestFinished(() => sockets.forEach((socket) => void socket.destroy()));
+  await expect.poll(() => server.connections).toBe(40);
+  const body = new Uint8Array(await pictureBytes("a.png"));
+  const answers = await Promise.all(Array.from({ length: 50 }, () => post(server, body)));
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+});
+
+test("when the memory for pictures is full, the slowest sender is given up", async () => {
+  const server = await serve({ heldBytes: 1 << 20 });
+  let refused = 0;
+  const sockets = Array.from({ length: 8 }, () => {
+    const socket = connect(server.port, "127.0.0.1");
+    socket.on("error", () => {});
+    socket.on("data", (data) => {
+      if (String(data).startsWith("HTTP/1.1 503")) refused++;
+    });
+    socket.write(`POST /predict HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\nContent-Length: 30000000\r\n\r\n`);
+    socket.write(Buffer.alloc(125_000)); // a million bytes in all, which never become a picture
+    return socket;
+  });
+  onTestFinished(() => sockets.forEach((socket) => void socket.destroy()));
+  await expect.poll(() => server.connections).toBe(8);
+  await sleep(400);
+  // A picture of a million bytes: a real one, with more after its end.
+  const picture = await pictureBytes("a.png");
+  const body = new Uint8Array(Buffer.concat([picture, Buffer.alloc(1_000_000 - picture.length)]));
+  expect((await post(server, body)).status).toBe(200);
+  await expect.poll(() => refused).toBeGreaterThan(6);
+});
+
+test("pictures of huge sizes neither take much memory nor hold up others", { timeout: 120_000 }, async () => {
+  const server = await serve();
+  const side = 2500; // 6 million pixels at 19 bytes
+  const create = { width: side, height: side, channels: 3, background: "red" } as const;
+  const large = new Uint8Array(await sharp({ create }).avif({ effort: 0 }).toBuffer());
+  expect(large.length).toBeLessThan(10_000);
+  const small = new Uint8Array(await pictureBytes("a.png"));
+  await post(server, small);
+  const before = process.memoryUsage.rss();
+  const slow = Array.from({ length: 6 }, () => post(server, large));
+  let [most, slowest] = [0, 0];
+  for (let i = 0; i < 8; i++) {
+    const begun = performance.now();
+    expect((await post(server, small)).status).toBe(200);
+    slowest = Math.max(slowest, performance.now() - begun);
+    most = Math.max(most, process.memoryUsage.rss() - before);
+  }
+  for (const { status } of await Promise.all(slow)) expect(status).toBe(200);
+  expect(most).toBeLessThan(400e6); // one at a time takes 119 MB; six at once take 700 MB
+  expect(slowest).toBeLessThan(5_000);
 });
 
 test("32 clients share batches, metrics count them, and neither tensors nor memory grow", async () => {

@@ -16,7 +16,7 @@ import { PictureBatcher } from "../model/picture-batcher.js";
 import { type UnknownRule, unknownOf, unknownRule } from "../model/unknown.js";
 import type { ModelFacts, PredictedPicture } from "./api.js";
 import { Metrics } from "./metrics.js";
-import { readBody } from "./read-body.js";
+import { Bodies, TOO_MANY } from "./read-body.js";
 
 export interface ServeOptions {
   readonly model: Model;
@@ -24,6 +24,8 @@ export interface ServeOptions {
   readonly port?: number;
   /** The largest picture, in bytes. */
   readonly mostBytes?: number;
+  /** The bytes of all pictures that are being received or wait, at most. */
+  readonly heldBytes?: number;
   readonly batchSize?: number;
   /** The share of known pictures that the limits may mark as unknown. */
   readonly unknown?: number;
@@ -43,7 +45,7 @@ const PAGE: PageParts = {
 
 const USUAL_PORT = 4848;
 
-/** The maximum number of waiting pictures, and of their bytes. Beyond that, clients are asked to retry. */
+/** The maximum number of waiting pictures, and the usual one of their bytes. Beyond that, clients are asked to retry. */
 const MOST_WAITING = 256;
 const MOST_HELD_BYTES = 512 << 20;
 
@@ -67,11 +69,11 @@ class Service {
   private readonly metrics = new Metrics();
   private readonly rule: UnknownRule;
   private readonly mostBytes: number;
-  private heldBytes = 0;
+  private readonly bodies: Bodies;
 
   constructor(
     private readonly model: Model,
-    { batchSize, unknown, mostBytes = 32 << 20 }: ServeOptions,
+    { batchSize, unknown, mostBytes = 32 << 20, heldBytes = MOST_HELD_BYTES }: ServeOptions,
     private readonly files: ReadonlyMap<string, PageFile>,
   ) {
     if (model.about.preprocessing.kind !== "pictures")
@@ -79,6 +81,7 @@ class Service {
     this.batcher = new PictureBatcher(model, { batchSize });
     this.rule = unknownRule(model.about, unknown);
     this.mostBytes = mostBytes;
+    this.bodies = new Bodies(heldBytes, mostBytes);
   }
 
   async answer(request: IncomingMessage, response: ServerResponse): Promise<Refusal | undefined> {
@@ -104,21 +107,13 @@ class Service {
     if (!Number.isSafeInteger(top) || top < 1) return { status: 400, words: "top: expected an integer of at least 1" };
     if (request.headers["content-type"]?.startsWith("multipart/"))
       return { status: 415, words: "send the bytes of the file, not a form: curl --data-binary @photo.jpg" };
-    // The announced size counts as received: many large pictures at once must not fill the memory.
-    const announced = Number(request.headers["content-length"] ?? this.mostBytes);
-    if (this.batcher.waiting >= MOST_WAITING || (this.heldBytes > 0 && this.heldBytes + announced > MOST_HELD_BYTES))
-      return {
-        status: 503,
-        words: "too many pictures are waiting; retry in a second",
-        headers: { "Retry-After": "1" },
-      };
-    this.heldBytes += announced;
+    if (this.batcher.waiting >= MOST_WAITING || this.batcher.isFullOfLarge) return TOO_MANY;
+    const since = performance.now();
+    const body = await this.bodies.read(request);
+    if (body === undefined || "status" in body) return body;
     try {
-      const since = performance.now();
-      const body = await readBody(request, this.mostBytes);
-      if (body === undefined || "status" in body) return body;
-      if (body.length === 0) return { status: 400, words: "the body is empty; expected the bytes of a picture" };
-      const prediction = await this.batcher.predict(body, { top });
+      if (body.bytes.length === 0) return { status: 400, words: "the body is empty; expected the bytes of a picture" };
+      const prediction = await this.batcher.predict(body.bytes, { top });
       const unknown = unknownOf(prediction, this.rule);
       this.metrics.predicted((performance.now() - since) / 1000, unknown !== null);
       const { label, probability, distance, truncated } = prediction;
@@ -128,7 +123,7 @@ class Service {
       if (error instanceof DataError) return sendJson(response, 422, { problem: error.message });
       throw error;
     } finally {
-      this.heldBytes -= announced;
+      body.release();
     }
   }
 
