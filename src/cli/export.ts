@@ -11,7 +11,9 @@ import { openModel, type Write } from "./model-options.js";
 import { oneOf } from "./parse-options.js";
 import { checkFile } from "./writable-place.js";
 
-const formats = ["onnx", "safetensors", "hf", "pytorch"] as const;
+const formats = ["onnx", "safetensors", "hf", "pytorch", "web"] as const;
+/** Formats that are folders and bring their own card. */
+const FOLDERS: readonly string[] = ["hf", "web"] satisfies (typeof formats)[number][];
 const inputs = ["normalised", "pixels"] as const;
 const OUTPUTS = ["probabilities", "percentile"] as const;
 
@@ -31,6 +33,7 @@ Examples:
   nudge export runs/9f2c… --out model-for-others.safetensors
   nudge export runs/9f2c… --format hf --out my-model       # a folder for Hugging Face's hub
   nudge export runs/9f2c… --format pytorch --out model.safetensors
+  nudge export runs/9f2c… --format web --out page          # runs in the browser
 
 An ONNX file is written from a recording of the model's forward pass, so the
 backbone of a plug-in can be exported too (--plugin). An operator that has no
@@ -44,13 +47,15 @@ transformers.js runs, tensors that transformers in Python loads (ResNet,
 MobileNetV2, ViT, DINOv2 and ConvNeXt), configuration, and a card with metadata.
 Scores are the probabilities of predict. --format pytorch writes a state dict
 with torchvision's names (timm's for networks that torchvision does not have),
-and an example in Python that loads it.`;
+and an example in Python that loads it. --format web writes a page that runs the
+model in the browser; any static host serves the folder, for example
+npx http-server page. It needs the package onnxruntime-web.`;
 
 /** The command. `write` receives its output. */
 export function exportCommand(write: Write = (text) => void process.stdout.write(text)): Command {
   return new Command("export")
     .description(
-      "Writes a model for other programs, as ONNX, safetensors, PyTorch state dict or Hugging Face folder, and a model card.",
+      "Writes a model for other programs, as ONNX, safetensors, PyTorch state dict, Hugging Face folder or web page, and a model card.",
     )
     .argument("<model>", "a model file, or the folder of a run")
     .option(
@@ -71,7 +76,7 @@ export function exportCommand(write: Write = (text) => void process.stdout.write
     )
     .option(
       "--out <path>",
-      "the file to write (default: model.onnx, exported.safetensors or model-pytorch.safetensors), or the folder for hf (default: hugging-face)",
+      "the file to write (default: model.onnx, exported.safetensors or model-pytorch.safetensors), or the folder for hf (default: hugging-face) and web (default: web)",
     )
     .option("--json", "print the names of the written files as JSON")
     .addHelpText("after", EXAMPLES)
@@ -112,6 +117,14 @@ const FORMATS: Readonly<Record<(typeof formats)[number], { readonly usual: strin
       return { files: [file, example, await writeCard(model, file, "pytorch", flags)] };
     },
   },
+  web: {
+    usual: "web",
+    async write(model, folder) {
+      const { exportWeb } = await import("../serve/export-web.js");
+      const files = exportWeb(model, folder, { version: version(), base: new URL("../", import.meta.url) });
+      return { files: files.map((name) => join(folder, name)), note: "Any static host can serve the folder." };
+    },
+  },
   hf: {
     usual: "hugging-face",
     async write(model, folder) {
@@ -134,7 +147,7 @@ async function exportModel(path: string, flags: ExportFlags, write: Write): Prom
     throw new UsageError(`${misplaced}: only an ONNX file has inputs and outputs; remove it for ${format}`);
   const { usual, write: writeModel } = FORMATS[format];
   const file = out ?? join(".", usual);
-  if (format !== "hf") checkFile(file);
+  if (!FOLDERS.includes(format)) checkFile(file);
   using model = await openModel(path, { device: "cpu" });
   if (resolve(file) === resolve(model.path))
     throw new UsageError(`--out ${file} is the model itself and would be overwritten; choose another name`);
@@ -149,7 +162,7 @@ async function exportModel(path: string, flags: ExportFlags, write: Write): Prom
 async function writeCard(
   model: Model,
   file: string,
-  format: Exclude<(typeof formats)[number], "hf">,
+  format: "onnx" | "safetensors" | "pytorch",
   flags: ExportFlags,
 ): Promise<string> {
   const { knownAccuracies, modelCard } = await import("../export/model-card.js");

@@ -4,20 +4,19 @@
  * the temperature, so that their softmax gives the probabilities of `nudge predict`.
  */
 
-import { randomUUID } from "node:crypto";
-import { mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
 import { scope } from "../engine/scope.js";
 import { noGrad } from "../engine/tensor.js";
 import { writeWeights } from "../engine/weights.js";
 import { UsageError } from "../errors.js";
-import { notWritten } from "../files/replace-file.js";
 import { type ModelAbout, temperatureOf } from "../model/about.js";
 import type { Model } from "../model/index.js";
 import { exportOnnx } from "./export-onnx.js";
 import { frontMatter } from "./front-matter.js";
 import { familyOf, type HuggingFaceFamily, KNOWN_FAMILIES } from "./hugging-face-families.js";
 import { knownAccuracies, modelCard } from "./model-card.js";
+import { makeFolder } from "./new-folder.js";
 import { bodyOf, plainNetwork, whyNotPlain, withCounters } from "./plain-network.js";
 
 export interface HuggingFaceOptions {
@@ -41,38 +40,20 @@ export function exportHuggingFace(
 ): HuggingFaceFiles {
   const { about } = model;
   const family = checkExpressible(model);
-  const folder = resolve(path);
-  checkFree(folder, path);
-  const parts = join(dirname(folder), `.${basename(folder)}.${randomUUID()}.tmp`);
-  try {
-    mkdirSync(join(parts, "onnx"), { recursive: true });
-    const put = (name: string, text: string): void => writeFileSync(join(parts, name), text);
-    exportOnnx(model, join(parts, "onnx/model.onnx"), { version, inputName: "pixel_values", calibratedOnly: true });
-    const onlyOnnx = scope(() => writeTensors(model, family, join(parts, "model.safetensors")));
+  let onlyOnnx: string | undefined;
+  const files = makeFolder(path, (folder) => {
+    const put = (name: string, text: string): void => writeFileSync(join(folder, name), text);
+    mkdirSync(join(folder, "onnx"));
+    exportOnnx(model, join(folder, "onnx/model.onnx"), { version, inputName: "pixel_values", calibratedOnly: true });
+    onlyOnnx = scope(() => writeTensors(model, family, join(folder, "model.safetensors")));
     put("config.json", json(scope(() => configOf(model, family))));
     put("preprocessor_config.json", json(preprocessorOf(about)));
     const known = knownAccuracies(model.path, about);
-    const card = modelCard({
-      about,
-      file: basename(folder),
-      format: "hugging-face",
-      input: "normalised",
-      known,
-      version,
-    });
+    const file = basename(resolve(path));
+    const card = modelCard({ about, file, format: "hugging-face", input: "normalised", known, version });
     put("README.md", `${frontMatter(about, known)}${card}`);
-    const files = ["README.md", "config.json", "model.safetensors", "onnx/model.onnx", "preprocessor_config.json"];
-    publish(parts, folder);
-    return {
-      folder: path,
-      files: files.filter((name) => name !== "model.safetensors" || !onlyOnnx),
-      ...(onlyOnnx && { onlyOnnx }),
-    };
-  } catch (cause) {
-    rmSync(parts, { recursive: true, force: true });
-    const { code } = cause as NodeJS.ErrnoException;
-    throw code === undefined || cause instanceof UsageError ? cause : notWritten(path, cause as NodeJS.ErrnoException);
-  }
+  });
+  return { folder: path, files, ...(onlyOnnx && { onlyOnnx }) };
 }
 
 /** Returns the family of the model, or throws an error that says what the format cannot express. */
@@ -86,33 +67,6 @@ function checkExpressible({ path, about }: Model): HuggingFaceFamily {
       `export of ${path}: Hugging Face's transformers has no ${backbone}; expected one of ${KNOWN_FAMILIES}. Take --format onnx instead`,
     );
   return family;
-}
-
-function checkFree(folder: string, path: string): void {
-  let names: string[];
-  try {
-    names = readdirSync(folder);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT") return;
-    if (code === "ENOTDIR")
-      throw new UsageError(`--out ${path} is a file; the format hf writes a folder: choose another name`);
-    throw notWritten(path, error as NodeJS.ErrnoException);
-  }
-  if (names.length > 0)
-    throw new UsageError(
-      `--out ${path}: the folder is not empty, and nothing in it is replaced; choose another name, or remove it`,
-    );
-}
-
-/** Moves the finished folder to its place. */
-function publish(parts: string, folder: string): void {
-  try {
-    rmdirSync(folder); // only an empty one
-  } catch {
-    // there is none, or the rename below reports what is wrong
-  }
-  renameSync(parts, folder);
 }
 
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
