@@ -53,6 +53,12 @@ export abstract class Backbone extends Layer {
    * features are removed. Other tensors that do not fit are kept, so that the loader can report them.
    */
   adopt?(tensors: ReadonlyMap<string, Tensor>): Map<string, Tensor>;
+
+  /**
+   * Returns why a file with this metadata must not be loaded although its names and shapes may fit, or undefined if it
+   * may.
+   */
+  refuses?(metadata: Readonly<Record<string, string>>): string | undefined;
 }
 
 /** A backbone that is defined by its stages. */

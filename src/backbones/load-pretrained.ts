@@ -3,6 +3,7 @@
  * DataParallel model.
  */
 
+import { openWeights } from "../engine/open-weights.js";
 import { scope } from "../engine/scope.js";
 import { type Tensor, tensor } from "../engine/tensor.js";
 import { readWeights } from "../engine/weights.js";
@@ -28,6 +29,8 @@ const HEADS = ["fc.", "classifier."] as const;
 
 /** Loads pretrained weights into a backbone. All mismatches are reported in one error, before anything changes. */
 export function loadPretrained<B extends Backbone>(backbone: B, path: string): B {
+  const refusal = backbone.refuses?.(metadataOf(path));
+  if (refusal !== undefined) throw new UsageError(`loading weights from ${path}: ${refusal}`);
   scope(() => {
     const file = readWeights(path);
     const state = adaptInput(backbone, backbone.adopt?.(file) ?? backboneState(file));
@@ -36,6 +39,11 @@ export function loadPretrained<B extends Backbone>(backbone: B, path: string): B
     backbone.loadStateDict(state, { from: path, ignoreMissing: (key) => key.endsWith(".num_batches_tracked") });
   });
   return backbone;
+}
+
+function metadataOf(path: string): Readonly<Record<string, string>> {
+  using file = openWeights(path);
+  return file.metadata;
 }
 
 /** Returns the backbone's tensors with the names of the backbone. */

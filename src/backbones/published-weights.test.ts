@@ -9,6 +9,7 @@ import {
   type PublishedWeights,
   publishedWeights,
   publishedWeightsNamed,
+  weightsThroughNpm,
 } from "./published-weights.js";
 
 /** What torchvision's own presets say (tests/vectors/torchvision_preprocessing.py). */
@@ -35,12 +36,24 @@ test("every entry is for an existing backbone, with a unique name and an HTTPS a
   for (const weights of publishedWeights()) {
     expect(backboneNamed(weights.backbone).weights).toBeDefined();
     expect(weights.name === weights.backbone || weights.name.startsWith(`${weights.backbone}.`)).toBe(true);
-    expect(weights.url).toMatch(/^https:\/\//);
+    if (weights.url !== undefined) expect(weights.url).toMatch(/^https:\/\//);
+    else expect(weights.npm).toBeDefined();
+  }
+});
+
+test("weights that come through npm are pinned to the bytes of the package and of the converted file", () => {
+  expect(weightsThroughNpm().map(({ name }) => name)).toEqual(["resnet50_v1"]);
+  for (const { npm, sha256 } of weightsThroughNpm()) {
+    expect(npm!.integrity).toMatch(/^sha512-[\w+/]{86}==$/);
+    expect(npm!.version).toMatch(/^\d+\.\d+\.\d+$/);
+    expect(npm!.model).toMatch(/\/$/);
+    expect(sha256).toHaveLength(64);
   }
 });
 
 test("a hash that a file's name carries is the one that is checked", () => {
   for (const { sha256, ...weights } of publishedWeights()) {
+    if (weights.url === undefined) continue;
     // OpenAI has the whole hash in the URL. Meta and Hugging Face publish none.
     const where = sha256?.length === 64 ? weights.url : fileOf(weights);
     if (sha256 !== undefined) expect(where).toContain(sha256.length === 64 ? `/${sha256}/` : `-${sha256.slice(0, 8)}.`);

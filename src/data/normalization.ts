@@ -15,6 +15,11 @@ export const normalizations = {
   half: { mean: [0.5, 0.5, 0.5], std: [0.5, 0.5, 0.5] },
   /** Those of CLIP's training pictures. */
   clip: { mean: [0.48145466, 0.4578275, 0.40821073], std: [0.26862954, 0.26130258, 0.27577711] },
+  /** The mean that Caffe's networks subtract from the range 0 to 255, without a division; Keras's ResNet and VGG. */
+  caffe: {
+    mean: [123.68 / 255, 116.779 / 255, 103.939 / 255],
+    std: [1 / 255, 1 / 255, 1 / 255],
+  },
 } as const satisfies Record<string, Colours>;
 
 export type Normalization = keyof typeof normalizations;

@@ -209,9 +209,9 @@ export const keys = {
     machine: true,
   }),
   normalization: setting(
-    word<Normalization>("imagenet", "half", "clip"),
+    word<Normalization>("imagenet", "half", "clip", "caffe"),
     "if set",
-    "the mean and deviation that pictures are normalized with: imagenet, half (the range -1 to 1) or clip; the default is what the weights were trained with",
+    "the mean and deviation that pictures are normalized with: imagenet, half (the range -1 to 1), clip or caffe (a mean color is subtracted from the range 0 to 255); the default is what the weights were trained with",
     { before: "imagenet" },
   ),
   preprocessing: setting(

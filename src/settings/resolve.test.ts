@@ -10,6 +10,9 @@ import { imageFolder } from "../data/datasets/image-folder.js";
 import { datasets } from "../data/datasets/index.js";
 import { splitHash } from "../data/split.js";
 import type { Request } from "../declared-settings/keys.js";
+import { zeros } from "../engine/ops.generated.js";
+import { scope } from "../engine/scope.js";
+import { writeWeights } from "../engine/weights.js";
 import { SettingsMemo } from "./memo.js";
 import { protocolFor } from "./protocols.js";
 import { mergePairs, readConfig, readPairs, requestOver } from "./read-request.js";
@@ -275,6 +278,22 @@ test("weights of another network, or that leave something open, are refused befo
     /belong to a ViT of width 8, 4 blocks, patches of 4 pixels, under torchvision's ViT names, but the backbone is vit_b_16; choose weights of vit_b_16/,
   );
   await expect(started("dinov2_vits14", "clip-openai.pt")).rejects.toThrow("belong to a CLIP image tower");
+});
+
+test("a file for one of the two ResNet-50s is refused by the other, and brings its normalization", async () => {
+  const file = (name: string, metadata: Record<string, string>): string => {
+    const path = join(temporaryFolder(), name);
+    const signs = ["layer1.0.conv3.weight", "layer3.5.conv3.weight"];
+    scope(() => writeWeights(path, new Map(signs.map((sign) => [sign, zeros([1])])), metadata));
+    return path;
+  };
+  const [usual, original] = [file("usual", {}), file("original", { backbone: "resnet50_v1" })];
+  const started = (backbone: string, weights: string) => settingsOf({ backbone, weights });
+  expect(await started("resnet50_v1", original)).toMatchObject({ backbone: "resnet50_v1", normalization: "caffe" });
+  await expect(started("resnet50", original)).rejects.toThrow(
+    /belong to resnet50_v1, but the backbone is resnet50; use --backbone resnet50_v1/,
+  );
+  await expect(started("resnet50_v1", usual)).rejects.toThrow(/belong to resnet50, but the backbone is resnet50_v1/);
 });
 
 test("swad.afterValley is also read by its former name, and the name of the run is the same as before", async () => {

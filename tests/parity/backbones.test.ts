@@ -49,6 +49,8 @@ const CASES: Record<string, Case> = {
   resnet34: { id: "resnet34", shape: picture },
   resnet50: { id: "resnet50", shape: picture },
   "resnet50 trained": { id: "resnet50", shape: pictures, options: trained },
+  resnet50_v1: { id: "resnet50_v1", shape: picture },
+  "resnet50_v1 trained": { id: "resnet50_v1", shape: pictures, options: trained },
   // Large inputs, so that ReLU6 meets its upper end.
   mobilenet_v2: { id: "mobilenet_v2", shape: picture, scale: 40 },
   "mobilenet_v2 trained": { id: "mobilenet_v2", shape: pictures, options: trained },

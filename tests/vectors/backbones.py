@@ -130,6 +130,13 @@ def resnet(name, trained):
     return network if trained else network.eval()
 
 
+def strides_of_the_paper(network):
+    """The stride of a stage in its first 1x1 convolution instead of its first 3x3 one."""
+    for layer in (network.layer2, network.layer3, network.layer4):
+        layer[0].conv1.stride, layer[0].conv2.stride = layer[0].conv2.stride, layer[0].conv1.stride
+    return network
+
+
 def efficientnet(trained):
     network = torchvision.models.efficientnet_b0(stochastic_depth_prob=0.0)
     network.classifier = nn.Identity()
@@ -202,6 +209,8 @@ record("resnet18 trained", resnet("resnet18", True), (4, 3, 64, 64))
 record("resnet34", resnet("resnet34", False), (2, 3, 64, 64))
 record("resnet50", resnet("resnet50", False), (2, 3, 64, 64))
 record("resnet50 trained", resnet("resnet50", True), (4, 3, 64, 64))
+record("resnet50_v1", strides_of_the_paper(resnet("resnet50", False)), (2, 3, 64, 64))
+record("resnet50_v1 trained", strides_of_the_paper(resnet("resnet50", True)), (4, 3, 64, 64))
 record("mobilenet_v2", mobilenet(False), (2, 3, 64, 64), scale=40.0)
 record("mobilenet_v2 trained", mobilenet(True), (4, 3, 64, 64))
 
