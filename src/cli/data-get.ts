@@ -13,6 +13,7 @@ import { folderOf, type Got, getDataset } from "../get-data/get-dataset.js";
 import type { ColumnNames } from "../get-data/parquet-columns.js";
 import { isRemote, type KnownSource, knownSources } from "../get-data/sources.js";
 import { isTerminal, mayDownload } from "./ask.js";
+import { getEmojiCommand } from "./data-get-emoji.js";
 import { downloadProgress } from "./download-progress.js";
 import { terminalLine } from "./terminal-line.js";
 
@@ -28,6 +29,8 @@ interface GetFlags {
   imageColumn?: string;
   labelColumn?: string;
   domainColumn?: string;
+  styles?: string;
+  size?: string;
 }
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
@@ -51,6 +54,11 @@ export function getCommand(write: Write): Command {
     .option("--image-column <name>", "the column of a parquet file with the pictures (default: detected and printed)")
     .option("--label-column <name>", "the column with the classes (default: detected and printed)")
     .option("--domain-column <name>", "the column with the domains (default: detected and printed)")
+    .option(
+      "--styles <names>",
+      "for emoji: the drawing styles, separated by commas (default: the seven of the benchmark)",
+    )
+    .option("--size <pixels>", "for emoji: the width and height of the pictures (default: 224)")
     .option("--yes", "accept the licence and download without asking")
     .option("--keep", "keep the downloaded and extracted files")
     .option("--json", "print the result as JSON")
@@ -63,6 +71,8 @@ Examples:
   nudge data get pacs --from PACS.zip
   nudge data get domain-net --from domain-net/*.zip
   nudge data get office-home --from hf:flwrlabs/office-home --root /data
+  nudge data get emoji                   pictures in seven drawing styles, from npm
+  nudge data get emoji --styles noto,twemoji,openmoji --size 96 --root ./small
   nudge data get image-folder --from pictures.tar.gz --root ./pictures`,
     )
     .action((name: string | undefined, flags: GetFlags) => (flags.list ? list(flags, write) : get(name, flags, write)));
@@ -71,6 +81,9 @@ Examples:
 async function get(name: string | undefined, flags: GetFlags, write: Write): Promise<void> {
   if (name === undefined) throw new UsageError("missing the name of a dataset; nudge data get --list prints the names");
   const definition = datasetNamed(name);
+  if (definition.id === "emoji") return getEmojiCommand(flags, write);
+  if (flags.styles !== undefined || flags.size !== undefined)
+    throw new UsageError(`--styles and --size are for emoji, and ${definition.id} has no such choice`);
   const known = knownSources().find(({ dataset }) => dataset === definition.id);
   const isHere = definition.published !== undefined && existsSync(folderOf(definition, flags.root));
   const from = isHere ? [] : (flags.from ?? known?.from);

@@ -99,7 +99,7 @@ Examples:
   nudge data verify domain-net data --duplicates domain_net_duplicates.txt`,
     )
     .action(async (name: string, dir: string, { json, ...options }: { json: boolean; duplicates?: string }) => {
-      const verification = await verifyDataset(datasetNamed(name), dir, options);
+      const verification = await verifyDataset(datasetNamed(name), dir, { ...options, pixels: true });
       write(json ? `${JSON.stringify(verification, null, 2)}\n` : verificationText(verification));
       if (!verification.agrees) process.exitCode = 1;
     });

@@ -10,11 +10,9 @@
 import { join } from "node:path";
 import { SHAPES_DOMAINS } from "../data/datasets/shapes.js";
 import { version } from "../library/version.js";
-import { withOwnFolder } from "../settings/edition.js";
 import { resolve } from "../settings/resolve.js";
 import { runName } from "../settings/settings.js";
 import { quietReporter, type Status } from "../training/reporter.js";
-import { factsAt } from "../training/run-folder.js";
 import { startRun } from "../training/start-run.js";
 import { train } from "../training/train.js";
 
@@ -68,8 +66,7 @@ export async function trainQuickstartRun(
   { steps, out, onStatus, shouldStop }: RunOptions,
 ): Promise<{ folder: string; done: boolean; reused: boolean }> {
   // The seed controls the split and everything else: trials differ in both, methods in neither.
-  const asked = await resolve({ ...SETTINGS, testDomains: heldOut, algorithm: method, steps, trialSeed: seed, seed });
-  const { plan } = withOwnFolder(asked, (settings) => factsAt(join(out, runName(settings))));
+  const plan = await resolve({ ...SETTINGS, testDomains: heldOut, algorithm: method, steps, trialSeed: seed, seed });
   const path = join(out, runName(plan.settings));
   const { folder: owned, was } = await startRun(plan, path);
   using folder = owned;

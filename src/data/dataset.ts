@@ -10,7 +10,7 @@ import { declare } from "../definitions.js";
 import { UsageError } from "../errors.js";
 import { type Given, type OptionWithDefault, readOptions, type ValuesOf } from "../options.js";
 import { checkDataset } from "./check-dataset.js";
-import type { Split } from "./split.js";
+import type { Split, SplitOptions } from "./split.js";
 
 interface LabelledDomain {
   readonly name: string;
@@ -42,6 +42,13 @@ export interface ArrayDomain extends LabelledDomain {
 
 export type Domain = PictureDomain | ArrayDomain;
 
+/** How the samples of a benchmark are split if they, or its domains, belong together. */
+export interface GroupedSplit {
+  /** Groups of domains, such as those of one author. If one of a group is held out, the others are not trained on. */
+  readonly related: readonly (readonly string[])[];
+  split(domains: readonly Domain[], options: Required<Omit<SplitOptions, "uda">>): Split;
+}
+
 interface CommonDataset {
   /** The id of its definition: `pacs`, `image-folder`, … */
   readonly id: string;
@@ -61,6 +68,12 @@ interface CommonDataset {
   readonly notes: readonly string[];
   /** The split that comes with the samples (the `split` column of a manifest). */
   readonly givenSplit?: Split;
+  /** The split of a benchmark whose samples or domains belong together. All others are split domain by domain. */
+  readonly grouped?: GroupedSplit;
+  /** The domains of the whole dataset, if some of them are not used because a related one is held out. */
+  readonly allDomains?: readonly string[];
+  /** Authors and licences, one text for each part of the dataset. */
+  readonly credits?: readonly string[];
 }
 
 export interface PictureDataset extends CommonDataset {
@@ -139,6 +152,10 @@ export interface DatasetDefinition {
   readonly published?: Published;
   /** The number of training steps in the reference protocol, and the evaluation interval. */
   readonly protocol: { readonly steps: number; readonly evaluateEvery: number };
+  /** What the two splits of a held-out domain are, if they differ. Both are reported; `in` is in the first table. */
+  readonly tested?: { readonly in: string; readonly out: string };
+  /** Differences from the published pictures that no count shows. It decodes every picture. */
+  comparePixels?(dataset: Dataset): Promise<string[]>;
   /** Options may be strings, as typed on the command line. */
   open(given: { root: string | null; options: Given }): Promise<Dataset>;
 }
@@ -210,6 +227,15 @@ function findDomain({ domains }: Dataset, name: string): Domain | undefined {
   if (exact) return exact;
   const read = all.filter((domain) => domain.name.normalize() === name.normalize());
   return read.length === 1 ? read[0] : undefined;
+}
+
+/** The dataset of a run that holds domains out: without the other domains that are related to them. */
+export function withoutRelated<T extends Dataset>(dataset: T, testDomains: readonly string[]): T {
+  const groups = dataset.grouped?.related.filter((group) => group.some((name) => testDomains.includes(name))) ?? [];
+  const left = groups.flat().filter((name) => !testDomains.includes(name));
+  if (left.length === 0) return dataset;
+  const allDomains = dataset.domains.map(({ name }) => name);
+  return { ...dataset, allDomains, domains: dataset.domains.filter(({ name }) => !left.includes(name)) };
 }
 
 /** The number of samples of each class in a domain. */

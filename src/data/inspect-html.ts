@@ -102,7 +102,7 @@ function sheetTable({ domains, classes, counts, inputShape, kind }: Inspection, 
 
 /** The page. */
 export function inspectionHtml(inspection: Inspection, sheet: ContactSheet | null): string {
-  const { title, notes, root, id } = inspection;
+  const { title, notes, credits, root, id } = inspection;
   return htmlPage({
     title: showName(isOwnDataset(id) && root !== null ? basename(resolve(root)) : title),
     subtitle: showName(headline(inspection)),
@@ -110,6 +110,7 @@ export function inspectionHtml(inspection: Inspection, sheet: ContactSheet | nul
       section("Pictures of each class and domain", countTable(inspection)),
       findings(inspection),
       section("Notes", list(notes)),
+      credits.length > 0 ? section("Authors and licences", list(credits)) : "",
       fileTable(inspection),
       sheet ? sheetTable(inspection, sheet) : "",
     ],

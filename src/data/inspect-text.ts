@@ -162,13 +162,14 @@ export function headline({ id, title, root, domains, classes, total, hasDomains,
 
 /** The complete report. */
 export function inspectionText(inspection: Inspection): string {
-  const { domains, pictures, notes } = inspection;
+  const { domains, pictures, notes, credits } = inspection;
   const sections = [
     [headline(inspection)],
     tableText(countRows(inspection)),
     ...(pictures ? [tableText(pictureRows(domains, pictures))] : []),
     [...problemLines(inspection), ...duplicateLines(inspection)],
     notes.map((note) => `note: ${note}`),
+    credits.length > 0 ? ["authors and licences:", ...credits.map((credit) => `  ${credit}`)] : [],
   ];
   return `${sections
     .filter((lines) => lines.length > 0)

@@ -62,6 +62,8 @@ export interface Inspection {
   /** The number of decoded pictures, if decoding was requested. */
   readonly decoded: number | null;
   readonly notes: readonly string[];
+  /** Authors and licences, if the dataset states them. */
+  readonly credits: readonly string[];
 }
 
 export interface InspectOptions {
@@ -179,5 +181,6 @@ export async function inspectDataset(dataset: Dataset, options: InspectOptions =
     total: dataset.domains.reduce((sum, { count }) => sum + count, 0),
     ...files,
     notes: remarks(dataset, files.pictures),
+    credits: dataset.credits ?? [],
   };
 }

@@ -4,6 +4,7 @@ import { unknownName } from "../closest-name.js";
 import { DataError, UsageError } from "../errors.js";
 import type { Given } from "../options.js";
 import type { Dataset } from "./dataset.js";
+import { emoji } from "./datasets/emoji.js";
 import type { FolderBenchmark } from "./datasets/folder-benchmark.js";
 import { imageFolder } from "./datasets/image-folder.js";
 import { datasets, findDataset, folderBenchmarks, tableBenchmarks } from "./datasets/index.js";
@@ -56,7 +57,7 @@ async function openPath(path: string, there: Stats, options: Given): Promise<Dat
   }
   const benchmark = await recognise(path);
   if (benchmark) return benchmark.open({ root: path, options });
-  for (const definition of tableBenchmarks)
+  for (const definition of [...tableBenchmarks, emoji])
     if (await definition.isIn(path)) return definition.open({ root: path, options });
   if (await hasSpawrious(path))
     throw new DataError(

@@ -22,9 +22,10 @@ type Options = Required<Pick<SplitOptions, "trialSeed" | "testDomains" | "holdou
 export const isSplitByClass = (dataset: Dataset): dataset is PictureDataset =>
   dataset.givenSplit === undefined && dataset.kind === "pictures" && isOwnDataset(dataset.id);
 
-/** The split of a dataset: its own, the split by class for your own pictures, or that of the reference. */
+/** The split of a dataset: its own, that of a benchmark whose samples belong together, the split by class for your own pictures, or that of the reference. */
 export function splitOf(dataset: Dataset, options: Options): Split {
   if (dataset.givenSplit) return dataset.givenSplit;
+  if (dataset.grouped) return dataset.grouped.split(dataset.domains, options);
   if (isSplitByClass(dataset)) return splitByClass(dataset, options);
   return splitDataset(dataset.domains, options);
 }

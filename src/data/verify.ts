@@ -130,11 +130,14 @@ export function compareWithPublished(dataset: Dataset, definition: DatasetDefini
   };
 }
 
-/** Opens the existing parts of the copy in or below a folder, and compares them with the published facts. */
+/**
+ * Opens the existing parts of the copy in or below a folder, and compares them with the published facts. With `pixels`,
+ * pictures that were rendered here are compared too.
+ */
 export async function verifyDataset(
   definition: DatasetDefinition,
   root: string,
-  options: { duplicates?: string } = {},
+  { pixels = false, ...options }: { duplicates?: string; pixels?: boolean } = {},
 ): Promise<Verification> {
   if (!definition.published)
     throw new UsageError(
@@ -144,7 +147,10 @@ export async function verifyDataset(
     const dataset = isFolderBenchmark(definition)
       ? await definition.openPresent(root, options)
       : await definition.open({ root, options: {} });
-    return compareWithPublished(dataset, definition);
+    const verification = compareWithPublished(dataset, definition);
+    const others = pixels ? ((await definition.comparePixels?.(dataset)) ?? []) : [];
+    const differences = [...verification.differences, ...others];
+    return { ...verification, agrees: differences.length === 0, differences };
   } catch (error) {
     if (!(error instanceof DataError)) throw error;
     const { source, licence } = definition;

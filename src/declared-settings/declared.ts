@@ -25,8 +25,14 @@ export const movableKeys = namesOf(({ moves }) => moves);
 /** Settings of the machine that executes a run. A plan stores only given ones, because the machine may be another one. */
 export const machineKeys: ReadonlySet<string> = new Set(namesOf(({ machine }) => machine));
 
-/** What `settings.json` has besides the declared settings and what follows from them. It is not part of the id of a run. */
-const BESIDES: ReadonlySet<string> = new Set(["format", "hash", "fixed", "given", "request", "facts", "base"]);
+/**
+ * What `settings.json` has besides the declared settings and what follows from them. It is not part of the id of a run.
+ * Of `allDomains`, those that are left are hashed as `domains`.
+ */
+const BESIDES: ReadonlySet<string> = new Set([
+  ...["format", "hash", "fixed", "given", "request", "facts", "edition"],
+  "allDomains",
+]);
 
 /** Whether an entry of `settings.json` is part of the id of a run. What is not declared is. */
 export const isHashed = (name: string): boolean =>

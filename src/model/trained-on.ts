@@ -7,7 +7,7 @@
 
 import { accuracyOf, type Share } from "../analysis/assess.js";
 import type { Judged } from "../analysis/judged.js";
-import type { Dataset } from "../data/dataset.js";
+import { type Dataset, withoutRelated } from "../data/dataset.js";
 import { nearDuplicatesOf } from "../data/near-duplicates.js";
 import { isSplitByClass, splitOf } from "../data/own-split.js";
 import type { SignatureOptions } from "../data/picture-signatures.js";
@@ -88,7 +88,8 @@ function learntIn(split: Split, about: Trained, dataset: Dataset): ReadonlySet<s
 }
 
 /** The split that a model was trained on, if the dataset is the one it was trained on. */
-async function trainingSplit({ testDomains, settings }: Trained, dataset: Dataset): Promise<Split | null> {
+async function trainingSplit({ testDomains, settings }: Trained, whole: Dataset): Promise<Split | null> {
+  const dataset = withoutRelated(whole, testDomains);
   const { trialSeed, holdout, pictures } = settings;
   const names = dataset.domains.map(({ name }) => name);
   if (!testDomains.every((name) => names.includes(name))) return null;

@@ -36,8 +36,10 @@ export interface EvaluatedRun {
   readonly source: string;
   readonly format: "nudge" | "domainbed" | "swad";
   readonly dataset: string;
-  /** All domains, in the dataset's order. */
+  /** The domains of the run, in the dataset's order. */
   readonly domains: readonly string[];
+  /** The domains of the dataset, if some are not used because a related one is held out. */
+  readonly allDomains?: readonly string[];
   /** The held-out ones: one, or two for leave-one-domain-out cross-validation. */
   readonly testDomains: readonly string[];
   readonly method: Method;

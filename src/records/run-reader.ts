@@ -41,8 +41,7 @@ const MOST_KEPT = 1 << 25;
 /** The settings of a run for reports and for the list of runs. */
 const READ: readonly string[] = [
   ...storedKeys,
-  ...["dataset", "domains", "inputShape", "splitHash", "pictures", "hparams", "plugins", "facts", "hash", "fixed"],
-  "combination",
+  ...["dataset", "domains", "allDomains", "inputShape", "splitHash", "pictures", "hparams", "plugins", "fixed", "combination"],
 ];
 
 const EMPTY: object = JSON.parse(`{${READ.map((name) => `"${name}":0`).join()}}`);
@@ -133,6 +132,7 @@ class PackedRun implements EvaluatedRun {
   readonly format = "nudge";
   readonly dataset: string;
   readonly domains: readonly string[];
+  readonly allDomains?: readonly string[];
   readonly testDomains: readonly string[];
   readonly trialSeed: number;
   readonly hparamsSeed: number;
@@ -145,6 +145,7 @@ class PackedRun implements EvaluatedRun {
   ) {
     this.dataset = datasetIn(settings);
     this.domains = settings.domains;
+    this.allDomains = settings.allDomains;
     this.testDomains = settings.testDomains;
     this.trialSeed = settings.trialSeed;
     this.hparamsSeed = settings.hparamsSeed;

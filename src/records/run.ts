@@ -24,7 +24,6 @@ import {
   wholeSchema,
 } from "../files/stored-json.js";
 import { type EvaluatedRun, evaluationsOf, type Method, missingAccuracies } from "./evaluated-run.js";
-import { factsSchema, type RunFacts } from "./facts.js";
 import { type FixedSettings, pickFixed, type SettingScalar } from "./fixed-settings.js";
 import { datasetIn, isOwnDataset } from "./own-pictures.js";
 import type { RunRecord } from "./record.js";
@@ -35,8 +34,10 @@ export type { PluginSettings, SettingScalar };
 /** The content of `settings.json`: the declared settings, of which some are required, and what else selection needs. */
 export interface RunSettings extends Omit<StoredKeys, Required> {
   readonly dataset: string;
-  /** All domains, in the dataset's order. */
+  /** The domains of the run, in the dataset's order. */
   readonly domains: readonly string[];
+  /** The domains of the dataset, if some are not used because a related one is held out. */
+  readonly allDomains?: readonly string[];
   readonly testDomains: readonly string[];
   readonly algorithm: string;
   readonly regularizers: readonly PluginSettings[];
@@ -61,17 +62,11 @@ export interface RunSettings extends Omit<StoredKeys, Required> {
   readonly splitHash?: string;
   readonly pictures?: string;
   readonly plugins?: readonly PluginFile[];
-  /** What the id of the run does not have; absent in runs of earlier versions. */
-  readonly facts?: RunFacts;
-  /** The id of the run; files of other programs can lack it. */
-  readonly hash?: string;
   /** The ids of the runs in a soup or an ensemble; `taken` are those that each of its models combines. */
   readonly combination?: {
     readonly kind: string;
     readonly members: readonly string[];
     readonly taken?: Readonly<Record<string, readonly string[]>>;
-    /** The number of runs that were planned for it. Some may have failed. */
-    readonly of?: number;
   };
 }
 
@@ -179,6 +174,7 @@ const WHAT = "the settings of a run";
 const entries = {
   dataset: nameSchema,
   domains: namesSchema,
+  allDomains: v.optional(namesSchema),
   testDomains: namesSchema,
   algorithm: nameSchema,
   regularizers: storedEntries.regularizers as Schema<readonly PluginSettings[]>,
@@ -191,14 +187,11 @@ const entries = {
   given: v.optional(scalarsSchema),
   splitHash: v.optional(nameSchema),
   pictures: v.optional(nameSchema),
-  facts: v.optional(factsSchema),
-  hash: v.optional(nameSchema),
   combination: v.optional(
     v.object(
       {
         kind: nameSchema,
         members: namesSchema,
-        of: v.optional(wholeSchema),
         taken: v.optional(v.record(v.string(), namesSchema, "ids by model")),
       },
       "{ kind, members }",
@@ -250,13 +243,14 @@ export function evaluatedRuns({ folder, settings, records }: StoredRun): { runs:
       notes.push(`${folder}: step ${evaluation.step} of ${model} was skipped: no accuracy of ${shown}`);
       return false;
     });
-    const { domains, testDomains, trialSeed, hparamsSeed } = settings;
+    const { domains, allDomains, testDomains, trialSeed, hparamsSeed } = settings;
     const method = methodOf(settings, model);
     return {
       source: folder,
       format: "nudge",
       dataset: datasetIn(settings),
       domains,
+      ...(allDomains && { allDomains }),
       testDomains,
       method,
       trialSeed,

@@ -20,7 +20,10 @@ export interface TableOptions {
 /** All tables for which there are runs. */
 export function makeTables(outcome: Outcome, options: TableOptions = {}): Table[] {
   const held = outcome.datasets.filter((dataset) => outcome.heldOutOf(dataset).length > 0);
-  const tables = held.map((dataset) => domainTable(outcome, dataset, options));
+  const tables = held.flatMap((dataset) => [
+    domainTable(outcome, dataset, options),
+    ...(outcome.testedIn(dataset) ? [domainTable(outcome, dataset, { split: "out" })] : []),
+  ]);
   const shared = outcome.datasets.filter((dataset) => !outcome.isOwnData(dataset)); // a mean over own folders has no meaning
   if (shared.length < 2) return tables;
   const methods = outcome.methods.filter(({ key }) =>
@@ -37,13 +40,20 @@ export function makeTables(outcome: Outcome, options: TableOptions = {}): Table[
   return tables;
 }
 
-function domainTable(outcome: Outcome, dataset: string, { published }: TableOptions): Table {
+/** The table of a dataset: of the `in` split of held-out domains, or of the other one, if it is something else. */
+function domainTable(
+  outcome: Outcome,
+  dataset: string,
+  { published, split = "in" }: TableOptions & { readonly split?: "in" | "out" },
+): Table {
+  const tested = outcome.testedIn(dataset);
+  const results = split === "in" ? outcome.results : outcome.results.map(onOtherSplit);
   const domains = outcome.heldOutOf(dataset);
   const labels = domainLabels(dataset, domains);
   const notes = new Notes();
   const methods = outcome.rowsOf(dataset);
   const rows = methods.flatMap((method): TableRow[] => {
-    const cells = domains.map((domain) => domainCell(outcome.results, { dataset, method: method.key, domain }));
+    const cells = domains.map((domain) => domainCell(results, { dataset, method: method.key, domain }));
     const shown = cells.map((cell, i): TableCell => {
       const gap = domainGap(outcome, method, dataset, domains[i]);
       const whole = wholeOf(outcome.resultsOf(method.key, dataset, domains[i]), outcome.trialsOf(dataset).length);
@@ -57,13 +67,22 @@ function domainTable(outcome: Outcome, dataset: string, { published }: TableOpti
     );
   });
   return {
-    id: dataset,
-    title: datasetTitle(dataset),
-    words: protocolWords(outcome, [dataset]),
+    id: split === "in" ? dataset : `${dataset}-${split}`,
+    title: `${datasetTitle(dataset)}${tested ? `: ${tested[split]}` : ""}`,
+    words: split === "in" ? protocolWords(outcome, [dataset]) : OTHER_SPLIT,
     columns: [...labels, AVERAGE],
     rows: withMarks(rows),
     notes: notes.texts,
   };
+}
+
+const OTHER_SPLIT = ["The same models on the other pictures of the held-out domains. Their accuracy says less."];
+
+/** What selection chose, with its accuracy on the `out` split of the held-out domain. */
+function onOtherSplit(result: ReportedResult): ReportedResult {
+  const { choice, testDomain } = result;
+  const evaluation = choice.run.evaluations.find(({ step }) => step === choice.step);
+  return { ...result, choice: { ...choice, test: evaluation?.accuracy.get(testDomain)?.out ?? Number.NaN } };
 }
 
 function averagesTable(

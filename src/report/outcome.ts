@@ -7,6 +7,8 @@ import { basename } from "node:path";
 import { algorithms } from "../algorithms/index.js";
 import { followers } from "../averaging/index.js";
 import { byCodePoint } from "../data/code-point-order.js";
+import type { DatasetDefinition } from "../data/dataset.js";
+import { datasets } from "../data/datasets/index.js";
 import type { PluginFile } from "../definitions.js";
 import { shellWord } from "../files/shell-words.js";
 import { groupBy } from "../group-by.js";
@@ -107,7 +109,8 @@ export class Outcome {
 
   /** Domains of a dataset, in order. */
   domainsOf(dataset: string): readonly string[] {
-    return this.byDataset.get(dataset)?.[0].domains ?? [];
+    const [run] = this.byDataset.get(dataset) ?? [];
+    return run ? domainsOf(run) : [];
   }
 
   /** The domains in the tables of a dataset: all, or for own pictures those that were held out. */
@@ -116,6 +119,12 @@ export class Outcome {
     if (!this.isOwnData(dataset)) return domains;
     const held = new Set(this.byDataset.get(dataset)?.flatMap(({ testDomains }) => testDomains));
     return domains.filter((domain) => held.has(domain));
+  }
+
+  /** What the two splits of a held-out domain are, if the dataset says that they differ. */
+  testedIn(dataset: string): DatasetDefinition["tested"] {
+    const [run] = this.byDataset.get(dataset) ?? [];
+    return run && datasets[this.storedOf(run)?.settings.dataset ?? ""]?.tested;
   }
 
   /** The methods in the tables of a dataset: those with runs; for own pictures, those with a held-out domain. */
@@ -227,16 +236,19 @@ export class Outcome {
 /** The weight averages in what a row evaluates; the trained weights and T3A are none. */
 const followersIn = ({ model }: Method): string[] => model.split("+").filter((id) => Object.hasOwn(followers, id));
 
+/** The domains of the dataset of a run. */
+const domainsOf = ({ domains, allDomains = domains }: EvaluatedRun): readonly string[] => allDomains;
+
 /** Two folders of pictures can have the same name. Their domains distinguish them, and they are never averaged. */
 function withDatasetsApart(runs: readonly EvaluatedRun[]): { runs: EvaluatedRun[]; notes: string[] } {
   const lists = new Map<string, Set<string>>();
-  for (const { dataset, domains } of runs)
-    lists.set(dataset, (lists.get(dataset) ?? new Set()).add(JSON.stringify(domains)));
+  for (const run of runs)
+    lists.set(run.dataset, (lists.get(run.dataset) ?? new Set()).add(JSON.stringify(domainsOf(run))));
   const mixed = [...lists].filter(([, domains]) => domains.size > 1).map(([dataset]) => dataset);
   return {
     runs: runs.map((run) =>
       mixed.includes(run.dataset)
-        ? { ...run, dataset: `${run.dataset} (${run.domains.join(", ")})`, evaluations: run.evaluations } // can be a getter
+        ? { ...run, dataset: `${run.dataset} (${domainsOf(run).join(", ")})`, evaluations: run.evaluations } // can be a getter
         : run,
     ),
     notes: mixed.map(

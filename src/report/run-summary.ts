@@ -10,8 +10,11 @@ import { heldOutOf, intervalWords, lowestOf, meanAccuracy } from "./run-page.js"
 const MOST_CLASSES = 12;
 const MOST_WRONG = 8;
 
-/** The text. `estimate` comes from runs that each held out one domain. */
-export function runSummary(assessment: Assessment, estimate: Assessment | null): string {
+/**
+ * The text. `estimate` comes from runs that each held out one domain; `tested` says which pictures of a held-out domain
+ * were assessed, if not all.
+ */
+export function runSummary(assessment: Assessment, estimate: Assessment | null, tested?: string): string {
   const { domains: held, from } = heldOutOf({ assessment, estimate });
   const validation = assessment.domains.filter(({ part }) => part === "validation");
   const shown = held.length > 0 ? held : validation;
@@ -20,7 +23,12 @@ export function runSummary(assessment: Assessment, estimate: Assessment | null):
   const wrong = from.mostWrong.filter((each) => each.part === part).slice(0, MOST_WRONG);
   return [
     held.length > 0
-      ? ["Accuracy on held-out domains (95 % interval)", ...domainLines(held), ...planLines(held), intervalWords(from)]
+      ? [
+          `Accuracy on ${tested === undefined ? "" : `${tested} in `}held-out domains (95 % interval)`,
+          ...domainLines(held),
+          ...planLines(held),
+          intervalWords(from),
+        ]
       : ["Accuracy on new domains: unknown, because no domain was held out"],
     ["Accuracy on validation pictures of the training domains (95 % interval)", ...domainLines(validation)],
     confusionLines(summedConfusion(shown, assessment.classes.length), assessment.classes, of),

@@ -7,12 +7,12 @@
 import { createHash, type Hash } from "node:crypto";
 import { readSync } from "node:fs";
 import { type WeightsFacts, weightsFacts } from "../backbones/weights-facts.js";
-import type { Dataset } from "../data/dataset.js";
+import { type Dataset, withoutRelated } from "../data/dataset.js";
 import { type OpenOptions, openDataset } from "../data/open-dataset.js";
 import { isOwnDataset } from "../data/own-dataset.js";
 import { isSplitByClass, splitOf } from "../data/own-split.js";
 import type { SignatureOptions } from "../data/picture-signatures.js";
-import { samplesHash } from "../data/samples-hash.js";
+import { picturesHash } from "../data/pictures-hash.js";
 import { type SplitOptions, splitDomain, splitHash, splitToJson } from "../data/split.js";
 import type { GivenKeys, NearDuplicateRule } from "../declared-settings/keys.js";
 import { DataError } from "../errors.js";
@@ -85,6 +85,14 @@ export class SettingsMemo {
     return this.once(`resized ${this.numberOf(dataset)} ${size}`, () => ({ ...dataset, inputShape: [3, size, size] }));
   }
 
+  /** A dataset without the domains that are related to held-out ones. */
+  withoutRelated(dataset: Dataset, testDomains: readonly string[]): Dataset {
+    if (!dataset.grouped) return dataset;
+    return this.once(`without ${this.numberOf(dataset)} ${testDomains.join("\n")}`, () =>
+      withoutRelated(dataset, testDomains),
+    );
+  }
+
   /** The names of a dataset's domains. */
   domainNames(dataset: Dataset): readonly string[] {
     return this.once(`domains ${this.numberOf(dataset)}`, () => {
@@ -100,7 +108,8 @@ export class SettingsMemo {
     const number = this.numberOf(dataset);
     if (givenSplit) return this.once(`split ${number}`, () => splitHash(givenSplit));
     return this.once(`split ${number} ${trialSeed} ${holdout} ${testDomains.join("\n")}`, () => {
-      if (isOwnDataset(dataset.id)) return splitHash(splitOf(dataset, { trialSeed, testDomains, holdout }));
+      if (dataset.grouped || isOwnDataset(dataset.id))
+        return splitHash(splitOf(dataset, { trialSeed, testDomains, holdout }));
       // The canonical JSON of the split, joined from the text of each domain, which most splits share.
       const texts = dataset.domains.map(({ name, count }, domain) => {
         const test = testDomains.includes(name);
@@ -120,9 +129,9 @@ export class SettingsMemo {
     });
   }
 
-  /** The fingerprint of a dataset's samples. Datasets that were resized or searched for near-duplicates have the same domains. */
-  samplesHash(dataset: Dataset): string {
-    return this.once(`samples ${this.numberOf(dataset.domains)}`, () => samplesHash(dataset));
+  /** The fingerprint of a dataset's picture files. */
+  picturesHash(dataset: Dataset & { readonly kind: "pictures" }): string {
+    return this.once(`pictures ${this.numberOf(dataset)}`, () => picturesHash(dataset));
   }
 
   /** The hash of a file's bytes. */

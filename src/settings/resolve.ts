@@ -20,7 +20,7 @@ export interface Plan extends RunParts {
 
 /** Resolves a run. */
 export async function resolve(request: Request, memo = new SettingsMemo()): Promise<Plan> {
-  const { hashOf: _, redraw: __, ...run } = await settle(request, memo);
+  const { hashOf: _, redraw: __, whole: ___, ...run } = await settle(request, memo);
   const { trialSeed, testDomains, holdout } = run.settings;
   const split = splitOf(run.dataset, { trialSeed, testDomains, holdout });
   const { trainOnAll } = run.settings;

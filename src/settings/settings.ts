@@ -12,7 +12,6 @@ import type { PluginFile } from "../definitions.js";
 import { canonicalJson, type KnownTexts, textHash } from "../files/canonical-json.js";
 import type { Precision } from "../nn/precision.js";
 import { underFormerNames } from "../options.js";
-import type { RunFacts } from "../records/facts.js";
 import type { RunSettings, SettingScalar } from "../records/run.js";
 
 /** The complete settings. Together with the files that they name, they determine every record of a run on the CPU. */
@@ -95,10 +94,6 @@ export interface TrainSettings extends RunSettings {
   readonly device: string;
   readonly precision: Precision;
   readonly threads: number;
-  /** What the id does not have: the samples and all code of plug-ins. Absent in runs of earlier versions. */
-  readonly facts?: RunFacts;
-  /** The id that these settings have, for a run whose id also depends on its facts, because that id was taken. */
-  readonly base?: string;
   /** The request that repeats this run even if defaults change: every key that `nudge train` accepts. */
   readonly request: Readonly<Record<string, SettingScalar | readonly string[]>>;
 }
@@ -115,7 +110,7 @@ export function evaluationShape({
 export const coloursOf = ({ normalization = "imagenet" }: Pick<TrainSettings, "normalization">): Colours =>
   normalizations[normalization];
 
-type Hashed = Omit<TrainSettings, "hash" | "request" | "fixed" | "facts" | "base">;
+type Hashed = Omit<TrainSettings, "hash" | "request" | "fixed">;
 
 function changesNumbers(settings: Hashed): Record<string, unknown> {
   const hashed: Record<string, unknown> = {};
@@ -131,9 +126,9 @@ function changesNumbers(settings: Hashed): Record<string, unknown> {
 }
 
 /** The settings in which sibling runs of a sweep differ. */
-export type Sibling = Pick<TrainSettings, "testDomains" | "splitHash" | "seed">;
+export type Sibling = Pick<TrainSettings, "domains" | "testDomains" | "splitHash" | "seed">;
 
-const SIBLING: readonly (keyof Sibling)[] = ["testDomains", "splitHash", "seed"];
+const SIBLING: readonly (keyof Sibling)[] = ["domains", "testDomains", "splitHash", "seed"];
 
 /**
  * Names a run by the settings that change results, not by paths, device, threads or launcher; and names its siblings.
@@ -143,12 +138,12 @@ const SIBLING: readonly (keyof Sibling)[] = ["testDomains", "splitHash", "seed"]
 export function siblingHash(settings: Hashed, known?: KnownTexts): (sibling: Sibling) => string {
   const marks = Object.fromEntries(SIBLING.map((name) => [name, `the ${name} of a sibling`]));
   const pieces = canonicalJson({ ...changesNumbers(settings), ...marks }, known).split(
-    /"the (testDomains|splitHash|seed) of a sibling"/,
+    /"the (domains|testDomains|splitHash|seed) of a sibling"/,
   );
   return (sibling) => {
     let text = pieces[0];
     for (let i = 1; i < pieces.length; i += 2)
-      text += canonicalJson(sibling[pieces[i] as keyof Sibling]) + pieces[i + 1];
+      text += canonicalJson(sibling[pieces[i] as keyof Sibling], known) + pieces[i + 1];
     return textHash(text);
   };
 }

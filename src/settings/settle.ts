@@ -6,7 +6,7 @@
 import type { AlgorithmDefinition } from "../algorithms/algorithm.js";
 import { checkDomains } from "../algorithms/check-domains.js";
 import type { FollowerDefinition } from "../averaging/index.js";
-import { type Dataset, domainsNamed } from "../data/dataset.js";
+import { type Dataset, domainsNamed, withoutRelated } from "../data/dataset.js";
 import { findDataset } from "../data/datasets/index.js";
 import {
   type FilledKeys,
@@ -29,17 +29,8 @@ import { optimizationSettings } from "./optimization.js";
 import { partialTraining } from "./partial-training.js";
 import { preprocessingSettings } from "./preprocessing.js";
 import { exactProtocol, probeProtocol, protocolFor } from "./protocols.js";
-import { type Drawn, optionsOfDraws, rangesByName, withDraws, withoutDrawnOptions, withoutRanges } from "./search.js";
-import {
-  dataSettings,
-  factsOf,
-  isOwn,
-  loopSettings,
-  networkSettings,
-  pluginFiles,
-  pluginSettings,
-  probeSettings,
-} from "./setting-parts.js";
+import { type Drawn, rangesByName, withDraws, withoutDrawnOptions, withoutRanges } from "./search.js";
+import { dataSettings, isOwn, loopSettings, networkSettings, pluginSettings, probeSettings } from "./setting-parts.js";
 import { type Sibling, siblingHash, type TrainSettings } from "./settings.js";
 import { type StartingWeights, startingWeights } from "./starting-weights.js";
 import { checkUsed } from "./unused.js";
@@ -57,6 +48,8 @@ export interface RunParts {
 
 /** A run without its split, which is large: enough for planning many runs. */
 export interface SettledRun extends RunParts {
+  /** The dataset with all domains, also those that are not used because a related one is held out. */
+  readonly whole: Dataset;
   /** The hash that this run shares with its siblings, which differ only in held-out domains, split and seed. */
   readonly hashOf: (sibling: Sibling) => string;
   /** Resolves the same request with another draw or seed; undefined if the request has ranges, on which any setting may depend. */
@@ -73,6 +66,7 @@ interface Opened {
   readonly method: Method;
   readonly options: Request;
   readonly dataset: Dataset;
+  readonly whole: Dataset;
   readonly testDomains: readonly string[];
   readonly weights: StartingWeights;
   readonly preprocessing: ReturnType<typeof preprocessingSettings>;
@@ -95,8 +89,9 @@ export async function settle(request: Request, memo: SettingsMemo): Promise<Sett
   const testDomains = testDomainsOf(asked, given, opened);
   const weights = startingWeights(opened, given, memo);
   const preprocessing = preprocessingSettings(given, weights, { dataset: opened, isOwn: isOwn(opened) });
-  const dataset = memo.resized(opened, preprocessing.size);
-  const draw = drawing({ drawn, given, method, options, dataset, testDomains, weights, preprocessing }, memo);
+  const whole = memo.resized(opened, preprocessing.size);
+  const dataset = memo.withoutRelated(whole, testDomains);
+  const draw = drawing({ drawn, given, method, options, dataset, whole, testDomains, weights, preprocessing }, memo);
   const run = draw(given);
   if (Object.keys(ranges).length > 0) return run;
   const { hparamsSeed, seed } = given;
@@ -105,12 +100,11 @@ export async function settle(request: Request, memo: SettingsMemo): Promise<Sett
 
 /** Resolves an opened request by its draw. What does not depend on the draw is resolved once, because a search has thousands of draws. */
 function drawing(opened: Opened, memo: SettingsMemo): (draw: Draw) => SettledRun {
-  const { drawn, given, method, options, dataset, weights } = opened;
+  const { drawn, given, method, options, dataset, whole, weights } = opened;
   const { trialSeed, probe, sharedSearch } = given;
   const key = { trialSeed, pretrained: weights.file !== null, probe: probe !== false, sharedSearch };
   const isNamed = findDataset(given.data!) !== undefined;
   const fixable = withoutDrawnOptions(drawn);
-  const ofDraws = optionsOfDraws(drawn);
   let shared: ReturnType<typeof sharedSettings> | undefined;
   return ({ hparamsSeed, seed }) => {
     const values = valuesOf(drawn.asked, method, memo.usual(method, dataset, { ...key, hparamsSeed }));
@@ -121,7 +115,7 @@ function drawing(opened: Opened, memo: SettingsMemo): (draw: Draw) => SettledRun
       return { id: follower.id, settings: follower.settings };
     });
     shared ??= sharedSettings(opened, memo);
-    const { data, network, loop, facts } = shared;
+    const { data, network, loop } = shared;
     const settled = {
       format: 1,
       ...data,
@@ -141,12 +135,8 @@ function drawing(opened: Opened, memo: SettingsMemo): (draw: Draw) => SettledRun
       rangesByName(drawn.ranges, values.given),
     );
     const fixed = fixedIn(fixable, given, { request: again, hparams: values.given });
-    const settings = Object.assign(named, {
-      fixed,
-      facts: ofDraws ? { ...facts, options: ofDraws } : facts,
-      request: Object.assign(again, { fixed: Object.keys(fixed) }),
-    });
-    return { settings, dataset, ...method, regularizers, hashOf };
+    const settings = Object.assign(named, { fixed, request: Object.assign(again, { fixed: Object.keys(fixed) }) });
+    return { settings, dataset, whole, ...method, regularizers, hashOf };
   };
 }
 
@@ -161,7 +151,6 @@ function check({ given, method, dataset, testDomains }: Opened, { hparams }: Run
 
 /** The settings that all draws of a request share, in three groups, between which others are in `settings.json`. */
 function sharedSettings({ given, method, dataset, testDomains, weights, preprocessing }: Opened, memo: SettingsMemo) {
-  const plugins = pluginFiles(dataset, weights.backbone, method);
   const { probe } = given;
   const protocol = probe === "exact" ? exactProtocol : probe ? probeProtocol : protocolFor(dataset, given.protocol);
   const { steps = protocol.steps } = given;
@@ -174,22 +163,22 @@ function sharedSettings({ given, method, dataset, testDomains, weights, preproce
       ...loraSettings(given, weights),
       ...probeSettings(given, dataset, steps),
     },
-    loop: { ...pluginSettings(plugins), ...loopSettings(given, protocol) },
-    facts: factsOf(dataset, plugins, memo),
+    loop: { ...pluginSettings(dataset, weights.backbone, method), ...loopSettings(given, protocol) },
   };
 }
 
 /** Resolves runs that differ from a resolved one in the held-out domains, as many runs of a sweep do. */
 export function siblingsOf(
-  { settings, dataset, algorithm, hashOf }: SettledRun,
+  { settings, whole, algorithm, hashOf }: SettledRun,
   memo: SettingsMemo,
 ): (names: readonly string[], seed?: number) => Sibling & { readonly hash: string } {
   const { trialSeed, holdout, hparams } = settings;
   return (names, seed = settings.seed) => {
-    const testDomains = heldOut(names, dataset);
+    const testDomains = heldOut(names, whole);
+    const dataset = memo.withoutRelated(whole, testDomains);
     checkTraining(algorithm, { dataset, testDomains, hparams });
     const splitHash = memo.splitHash(dataset, { trialSeed, testDomains, holdout });
-    const sibling = { testDomains, splitHash, seed };
+    const sibling = { domains: memo.domainNames(dataset), testDomains, splitHash, seed };
     return { ...sibling, hash: hashOf(sibling) };
   };
 }
@@ -214,7 +203,7 @@ function testDomainsOf(asked: Request, { testDomains = [] }: GivenKeys, dataset:
 function heldOut(names: readonly string[], dataset: Dataset): string[] {
   const held = domainsNamed(dataset, names).map(({ name }) => name); // an unknown name is an error that suggests the closest one
   const testDomains = dataset.domains.map(({ name }) => name).filter((name) => held.includes(name));
-  if (testDomains.length >= dataset.domains.length)
+  if (testDomains.length >= withoutRelated(dataset, testDomains).domains.length)
     throw new UsageError(
       `test domains ${testDomains.join(", ")}: no domain of dataset ${dataset.id} is left for training`,
     );
@@ -255,7 +244,7 @@ const PLAIN = (Object.keys(keys) as KeyName[]).filter((name) => !NAMED.includes(
 
 /** Every key with its value, so that defaults do not matter when the run is repeated; with these options of the dataset. */
 function requestFor(
-  settings: Omit<TrainSettings, "request" | "fixed" | "facts">,
+  settings: Omit<TrainSettings, "request" | "fixed">,
   hparams: TrainSettings["hparams"],
   options?: readonly string[],
 ): TrainSettings["request"] {

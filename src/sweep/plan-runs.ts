@@ -13,7 +13,6 @@ import { type Dataset, numberedDomain } from "../data/dataset.js";
 import { machineKeys } from "../declared-settings/declared.js";
 import type { Request } from "../declared-settings/keys.js";
 import { UsageError } from "../errors.js";
-import { factsDigest } from "../records/facts.js";
 import { fixedWord } from "../records/fixed-settings.js";
 import { regularizers } from "../regularizers/index.js";
 import { SettingsMemo } from "../settings/memo.js";
@@ -149,7 +148,6 @@ const seedOf = ({ settings }: Family, place: number): { seed?: number } =>
 interface Family {
   readonly settings: TrainSettings;
   readonly request: RunRequest;
-  readonly facts: string | undefined;
   readonly sibling: ReturnType<typeof siblingsOf>;
 }
 
@@ -158,12 +156,11 @@ function familyOf(run: SettledRun, given: Request, memo: SettingsMemo): Family {
   const request: Record<string, RunRequest[string]> = {};
   for (const name in settings.request)
     if (given[name] !== undefined || !machineKeys.has(name)) request[name] = settings.request[name];
-  const facts = settings.facts && factsDigest(settings.facts);
-  return { settings, request, facts, sibling: siblingsOf(run, memo) };
+  return { settings, request, sibling: siblingsOf(run, memo) };
 }
 
 function plannedRun(
-  { settings, request, facts, sibling }: Family,
+  { settings, request, sibling }: Family,
   method: Method,
   own: { testDomains: readonly string[]; seed?: number; referenceJob?: string },
 ): PlannedRun {
@@ -175,7 +172,6 @@ function plannedRun(
     dataset,
     title: `${titleOf(settings, testDomains, method)}${seed === settings.seed ? "" : ` · seed ${seed}`}`,
     ...(own.referenceJob === undefined ? {} : { referenceJob: own.referenceJob }),
-    ...(facts && { facts }),
     request: { ...request, testDomains, seed },
   };
 }

@@ -3,6 +3,7 @@
 import { resolve } from "node:path";
 import { type Assessment, assessmentOf, type WrongPicture } from "../analysis/assessment.js";
 import { type Judged, judge } from "../analysis/judged.js";
+import { datasets } from "../data/datasets/index.js";
 import { decodeFile } from "../data/decode.js";
 import { Loader } from "../data/loader.js";
 import type { SplitName } from "../data/split.js";
@@ -37,6 +38,8 @@ export async function assessRun(
   return { ...assessment, mostWrong: await withHeat(assessment.mostWrong, path, plan) };
 }
 
+const VALIDATION: readonly SplitName[] = ["out"];
+
 /**
  * Runs the learner on pictures: all pictures of held-out domains that are in the split, and the validation split of
  * other domains.
@@ -46,11 +49,13 @@ export async function judgeDomains(
   domains: readonly string[],
   temperature: number,
 ): Promise<{ judged: Judged[]; skipped: ReadonlyMap<string, string> }> {
-  const { testDomains, classes } = plan.settings;
+  const { testDomains, classes, dataset } = plan.settings;
+  // Where the two splits are different things, an accuracy of both together would be neither.
+  const tested: readonly SplitName[] = datasets[dataset]?.tested ? ["in"] : ["in", "out", "uda"];
   const loader = new Loader({ ...loaderOptions(plan, samples), augmentation: null });
   const judged: Judged[] = [];
   for (const domain of domains) {
-    const parts: readonly SplitName[] = testDomains.includes(domain) ? ["in", "out", "uda"] : ["out"];
+    const parts = testDomains.includes(domain) ? tested : VALIDATION;
     for (const part of parts)
       for await (const batch of loader.evaluate(domain, part)) {
         using _ = batch;

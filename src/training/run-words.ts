@@ -1,6 +1,7 @@
 /** The messages of a run, which are printed on the terminal and written to its log. */
 
 import type { AverageSummary } from "../averaging/index.js";
+import type { DatasetDefinition } from "../data/dataset.js";
 import { countOf } from "../data/show-name.js";
 import { byteText } from "../files/byte-text.js";
 import { ACCURACY, CURRENT, type RunRecord } from "../records/record.js";
@@ -35,19 +36,31 @@ export function averageWords(id: string, { count, of = "steps", from, to }: Aver
 
 const percent = (value: number): string => (100 * value).toFixed(1);
 
+interface EvaluatedDomains {
+  readonly testDomains: readonly string[];
+  readonly trainDomains: readonly string[];
+  /** What the two splits of a held-out domain are, if they differ. */
+  readonly tested?: DatasetDefinition["tested"];
+}
+
 /** Returns one line per evaluated model: its loss, and its accuracy on validation pictures and on held-out domains. */
 export function evaluationWords(
   step: number,
   rows: readonly RunRecord[],
-  { testDomains, trainDomains }: { testDomains: readonly string[]; trainDomains: readonly string[] },
+  { testDomains, trainDomains, tested }: EvaluatedDomains,
 ): string[] {
   return [...new Set(rows.map(({ model }) => model))].map((model) => {
     const own = rows.filter((row) => row.model === model);
-    const tested = testDomains.map((domain) => {
-      const row = own.find((each) => each.metric === ACCURACY && each.domain === domain && each.split === "in");
-      return `${domain} ${percent(row?.value ?? Number.NaN)}`;
-    });
-    const held = tested.length === 0 ? "" : `, held out ${tested.join(", ")} %`;
+    const accuracy = (domain: string, split: "in" | "out"): string => {
+      const row = own.find((each) => each.metric === ACCURACY && each.domain === domain && each.split === split);
+      return percent(row?.value ?? Number.NaN);
+    };
+    const shown = testDomains.map((domain) =>
+      tested
+        ? `${domain}: ${tested.in} ${accuracy(domain, "in")}, ${tested.out} ${accuracy(domain, "out")}`
+        : `${domain} ${accuracy(domain, "in")}`,
+    );
+    const held = shown.length === 0 ? "" : `, held out ${shown.join(", ")} %`;
     const validation = percent(validationMean(own, ACCURACY, trainDomains));
     const loss = own.find(({ domain, metric }) => domain === null && metric === "loss");
     const name = model === CURRENT ? "" : `${model}: `;

@@ -10,6 +10,7 @@
 import { existsSync } from "node:fs";
 import { setImmediate as turn } from "node:timers/promises";
 import type { Follower } from "../averaging/index.js";
+import { datasets } from "../data/datasets/index.js";
 import { Loader } from "../data/loader.js";
 import { checkDevice, memory, setThreads } from "../engine/device.js";
 import { scope } from "../engine/scope.js";
@@ -364,7 +365,8 @@ class Loop implements Disposable {
     const { made: updates, pictures } = this.updates;
     const times = { seconds: (now - this.start) / 1000, evaluation: (now - begun) / 1000, waited: this.waited };
     folder.timing({ step, ...times, updates, pictures, memory: memory(device).peak });
-    const domains = { testDomains, trainDomains: trainDomainsOf(plan.settings) };
+    const { tested } = datasets[plan.settings.dataset] ?? {};
+    const domains = { testDomains, trainDomains: trainDomainsOf(plan.settings), tested };
     for (const line of evaluationWords(step, kept, domains)) say(line);
   }
 

@@ -17,7 +17,7 @@ export const STYLES = [
 /** The settings of all runs. Two fifths of the emoji are new. */
 export const OPTIONS = [
   ...["--data", "emoji", "--precision", "bf16", "--steps", "1501", "--eval-every", "100"],
-  ...["holdout=0.4", "evaluateTraining=false"],
+  ...["data.newEmoji=0.4", "evaluateTraining=false"],
 ];
 
 /** The methods of a trial, by the trajectory that has them. @type {Record<string, string[]>} */

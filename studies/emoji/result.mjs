@@ -55,7 +55,7 @@ function cellsOf({ settings, records }) {
     const penalties = regularizers.map(({ id }) => PENALTIES[/** @type {keyof typeof PENALTIES} */ (id)] ?? id);
     const norm = of((row) => row.metric === "frobeniusNorm" && row.domain === null && row.split !== "in");
     const method = [title, ...penalties].join("-");
-    return [{ method, trial, style, fresh: accuracy("out"), known: accuracy("in"), norm }];
+    return [{ method, trial, style, fresh: accuracy("in"), known: accuracy("out"), norm }];
   });
 }
 

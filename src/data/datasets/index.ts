@@ -8,6 +8,7 @@ import { camelyon17 } from "./camelyon17.js";
 import { coloredMnist } from "./colored-mnist.js";
 import { digitsDg } from "./digits-dg.js";
 import { domainNet } from "./domain-net.js";
+import { emoji } from "./emoji.js";
 import { fmow } from "./fmow.js";
 import type { FolderBenchmark } from "./folder-benchmark.js";
 import { generatedShapes } from "./generated-shapes.js";
@@ -47,6 +48,7 @@ export const datasets: Readonly<Record<string, DatasetDefinition>> = Object.from
     ...folderBenchmarks,
     ...tableBenchmarks,
     ...spawrious,
+    emoji,
     rotatedMnist,
     coloredMnist,
     imageFolder,
