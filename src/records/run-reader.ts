@@ -41,7 +41,8 @@ const MOST_KEPT = 1 << 25;
 /** The settings of a run for reports and for the list of runs. */
 const READ: readonly string[] = [
   ...storedKeys,
-  ...["dataset", "domains", "allDomains", "inputShape", "splitHash", "pictures", "hparams", "plugins", "fixed", "combination"],
+  ...["dataset", "domains", "allDomains", "inputShape", "splitHash", "pictures"],
+  ...["hparams", "plugins", "fixed", "combination"],
 ];
 
 const EMPTY: object = JSON.parse(`{${READ.map((name) => `"${name}":0`).join()}}`);
