@@ -24,6 +24,11 @@ export interface Judged {
   readonly brier: number;
 }
 
+/** The same with its logits, before any temperature. */
+export interface JudgedLogits extends Judged {
+  readonly logits: readonly number[];
+}
+
 /** Softmax of logits. The largest is subtracted first to prevent overflow. */
 export function softmax(logits: ArrayLike<number>): Float64Array {
   const values = Float64Array.from(logits);

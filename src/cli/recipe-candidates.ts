@@ -2,7 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Judged } from "../analysis/judged.js";
+import type { Judged, JudgedLogits } from "../analysis/judged.js";
 import { readText } from "../files/open-file.js";
 import { COEFFICIENTS } from "../own-data/recipe.js";
 import { judgeCoefficients } from "../training/judge-coefficients.js";
@@ -13,8 +13,11 @@ const CANDIDATES_FILE = "candidates.json";
 interface Candidates {
   readonly coefficients: number[];
   /** The pictures with their predictions, for each coefficient. */
-  readonly judged: Judged[][];
+  readonly judged: StoredJudged[][];
 }
+
+/** Files of earlier versions have no logits. */
+type StoredJudged = Judged & Partial<JudgedLogits>;
 
 /** Evaluates the coefficients of a run, except 0, on the pictures of these domains. */
 export async function judgeCandidates(ended: EndedRun, domains: readonly string[]): Promise<void> {

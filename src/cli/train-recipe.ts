@@ -14,7 +14,9 @@ import { StoppedError } from "../errors.js";
 import { shellWord } from "../files/shell-words.js";
 import { typedCommand } from "../files/typed-command.js";
 import { assessAndReport } from "../library/train.js";
+import type { CalibrationFacts } from "../model/about.js";
 import { roughly } from "../own-data/estimate.js";
+import { calibrationFacts } from "../own-data/held-out-confidence.js";
 import { withDataNotes } from "../own-data/plans.js";
 import { nearCopiesOf, type ProbeEvidence, probeEvidence } from "../own-data/probe-evidence.js";
 import {
@@ -22,11 +24,13 @@ import {
   bestTuned,
   COEFFICIENTS,
   candidateRows,
+  confidenceOf,
   type JudgedFold,
   nestedChoices,
   nestedEstimate,
   type Recipe,
   reasonFor,
+  recipeConfidence,
   recipeFile,
 } from "../own-data/recipe.js";
 import { CPU_JUDGED, type Length, type RecipeName, recipeRequests } from "../own-data/recipe-plan.js";
@@ -40,6 +44,7 @@ import { SettingsMemo } from "../settings/memo.js";
 import { datasetFor, type Plan, resolve } from "../settings/resolve.js";
 import { trainDomainsOf } from "../settings/settings.js";
 import { withHeat } from "../training/assess-run.js";
+import { replaceCalibration } from "../training/probe-model.js";
 import type { Reporter } from "../training/reporter.js";
 import { RunFolder } from "../training/run-folder.js";
 import { lostWords } from "../training/run-words.js";
@@ -146,6 +151,11 @@ class RecipeRun {
     const main = coefficient === 0 ? probe : await plan(this.tuned(finetune, length.steps, coefficient));
     if (main !== probe) await this.timed("the model", () => this.trainMain(main));
     const by = evidence.folds.length > 1 ? "held-out domains" : "validation";
+    const measured = confidenceOf(
+      folds,
+      rows.findIndex(({ chosen }) => chosen),
+      by === "held-out domains",
+    );
     const made: Recipe = {
       format: 1,
       by,
@@ -165,6 +175,7 @@ class RecipeRun {
         coefficient: coefficients[at],
       })),
       ...(main !== probe && this.withheldBy(main)),
+      ...(measured && { confidence: recipeConfidence(measured.confidence) }),
       ...(trials > 1 && { trials }),
       steps: length.steps,
       seconds: this.seconds,
@@ -172,13 +183,28 @@ class RecipeRun {
     const estimate =
       by === "validation"
         ? null
-        : nestedEstimate(folds, {
+        : nestedEstimate(measured?.folds ?? folds, {
             classes: dataset.classes,
             step: Math.max(0, length.steps - 1),
             trials,
             choose,
           });
+    if (measured && estimate)
+      await this.calibrate(
+        main,
+        calibrationFacts(
+          measured.confidence,
+          evidence.folds.flat(),
+          evidence.held.flatMap(({ percentiles }) => percentiles),
+        ),
+      );
     await this.report(main, made, estimate, this.pathOf(probe));
+  }
+
+  /** Writes what held-out domains say about the confidence of the model to its file. */
+  private async calibrate(main: Plan, calibration: CalibrationFacts): Promise<void> {
+    using folder = await RunFolder.own(this.pathOf(main));
+    replaceCalibration(folder.file("model.safetensors"), calibration);
   }
 
   /** Computes the features of all pictures, then the results of the exact probe on held-out domains, and notes on excluded domains. */

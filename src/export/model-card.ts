@@ -123,7 +123,7 @@ export function modelCard({ about, file, format, input, outputs = [], known, ver
     `- It knows only these ${about.classes.length} classes: every picture is assigned to one of them.`,
     `- The accuracy on a new domain is usually lower than on the training domains. It is known only for the domains above.`,
     about.calibration
-      ? `- Probabilities are softmax(logits / ${about.calibration.temperature.toFixed(4)}). The temperature was fitted to ${about.calibration.count} validation pictures of the training domains; on other domains the model may still be overconfident: \`nudge eval\` measures the calibration error on your pictures.`
+      ? `- Probabilities are softmax(logits / ${about.calibration.temperature.toFixed(4)}). ${about.calibration.heldOut ? `The temperature was chosen on ${about.calibration.count} pictures of held-out domains, on which the mean calibration error was ${(100 * about.calibration.heldOut.calibrationError).toFixed(1)} points` : `The temperature was fitted to ${about.calibration.count} validation pictures of the training domains; on other domains the model may still be overconfident`}: \`nudge eval\` measures the calibration error on your pictures.`
       : `- The probabilities, softmax(logits), are not calibrated; \`nudge eval\` measures the calibration error on your pictures.`,
     about.distance
       ? `- The distance percentile, which \`nudge predict\`, \`serve\` and \`eval\` print, is the percentage of ${about.distance.compared} validation pictures of the training domains whose features lie nearer to the training domains: about 50 for pictures like those, and near 100 for pictures that differ from them. ${unknownWords(about)}`
@@ -146,7 +146,7 @@ export function modelCard({ about, file, format, input, outputs = [], known, ver
 function unknownWords(about: ModelAbout): string {
   const { distance, probability } = unknownRule(about);
   const limits = [
-    ...(distance === null ? [] : [`a distance percentile above ${distance.toFixed(0)}`]),
+    ...(distance === null ? [] : [`a distance percentile above ${Number(distance.toFixed(1))}`]),
     ...(probability === null ? [] : [`a probability below ${probability.toFixed(3)}`]),
   ];
   return `\`nudge predict\` marks a picture as unknown that has ${limits.join(" or ")}.`;

@@ -3,6 +3,7 @@
  * the dataset or the settings it came from.
  */
 
+import type { SiteEvidence } from "../analysis/site-accuracy.js";
 import type { NetworkVariant } from "../backbones/backbone.js";
 import type { Interpolation } from "../data/framing.js";
 import type { SettingScalar } from "../records/run.js";
@@ -96,17 +97,28 @@ export interface DistanceFacts {
   readonly compared: number;
 }
 
-/** The confidence of the model on validation pictures of its training domains. */
+/** What held-out domains say about the confidence of a model on a new domain. */
+export interface HeldOutFacts extends SiteEvidence {
+  readonly domains: readonly string[];
+  /** The mean calibration error on them. */
+  readonly calibrationError: number;
+  /** Evenly spaced quantiles of the distance percentile of correctly predicted pictures of them; empty if there is no distance score. */
+  readonly percentiles: readonly number[];
+}
+
+/** The confidence of the model on validation pictures of its training domains, or on held-out domains. */
 export interface CalibrationFacts {
   /** Probabilities are softmax(logits / temperature). */
   readonly temperature: number;
-  /** The number of validation pictures it was fitted on. */
+  /** The number of validation pictures it was fitted on, or of pictures of held-out domains. */
   readonly count: number;
   /**
    * Evenly spaced quantiles, from minimum to maximum, of the probability of correct predictions; empty if there are
    * none.
    */
   readonly quantiles: readonly number[];
+  /** Absent if everything is from validation pictures of the training domains. */
+  readonly heldOut?: HeldOutFacts;
 }
 
 /** The complete metadata of a model file. */

@@ -13,6 +13,7 @@ import type { GeluKind } from "../nn/activation.js";
 import { POSITION_RULES } from "../nn/position-embedding.js";
 import {
   type CalibrationFacts,
+  type HeldOutFacts,
   METADATA_KEY,
   MODEL_FORMAT,
   type ModelAbout,
@@ -154,8 +155,17 @@ function calibrationFacts(facts: StoredFacts): CalibrationFacts {
     temperature: facts.number("temperature", LEAST_TEMPERATURE / 2, MOST_TEMPERATURE * 2),
     count: facts.whole("count", 1, Number.MAX_SAFE_INTEGER),
     quantiles: facts.numbers("quantiles", [0, 10_000], isShare),
+    ...(facts.has("heldOut") && { heldOut: heldOutFacts(facts.object("heldOut"), isShare) }),
   };
 }
+
+const heldOutFacts = (facts: StoredFacts, isShare: (value: number) => boolean): HeldOutFacts => ({
+  domains: facts.names("domains", { least: 1 }),
+  thresholds: facts.numbers("thresholds", [1, 1000], isShare),
+  errors: facts.numbers("errors", [0, 1000], (value) => Math.abs(value) <= 1),
+  calibrationError: facts.number("calibrationError", 0, 1),
+  percentiles: facts.numbers("percentiles", [0, 10_000], (value) => value >= 0 && value <= 100),
+});
 
 // Files of format 1 have in their settings what later formats store explicitly.
 

@@ -31,3 +31,10 @@ test("quantiles are read between two of them", () => {
   expect(quantileAt([0, 1, 3], 0.75)).toBe(2);
   expect(quantileAt([5], 0.5)).toBe(5);
 });
+
+test("held-out domains set the limit of distance, because almost all pictures of a new domain are far from training", () => {
+  const percentiles = Array.from({ length: 101 }, (_, i) => 90 + i / 10);
+  const heldOut = { domains: ["shop"], thresholds: [0.5], errors: [], calibrationError: 0.1, percentiles };
+  const rule = unknownRule(about({ calibration: { temperature: 1, count: 9, quantiles, heldOut } }), 0.1);
+  expect(rule.distance).toBeCloseTo(99);
+});

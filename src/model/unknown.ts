@@ -1,7 +1,7 @@
 /**
  * Which pictures are marked as unknown: those that are farther from the training domains, or that the model is less
- * certain about, than almost all correctly classified validation pictures. One number sets both limits: the share of
- * correctly classified validation pictures that each limit may mark.
+ * certain about, than almost all correctly classified pictures of held-out domains (of validation, if none was held out).
+ * One number sets both limits: the share of these pictures that each limit may mark.
  */
 
 import { UsageError } from "../errors.js";
@@ -32,9 +32,16 @@ export function unknownRule({ distance, calibration }: ModelAbout, share = UNKNO
     throw new UsageError(`--unknown: expected a fraction of at least 0 and below 1, such as 0.02, got ${share}`);
   if (share === 0) return { distance: null, probability: null };
   return {
-    distance: distance ? 100 * (1 - share) : null,
+    distance: distance ? farLimit(calibration?.heldOut?.percentiles ?? [], share) : null,
     probability: calibration && calibration.quantiles.length > 0 ? quantileAt(calibration.quantiles, share) : null,
   };
+}
+
+/** On a new domain almost all pictures are farther than validation pictures, so held-out domains set the limit, if there are any. */
+function farLimit(percentiles: readonly number[], share: number): number | null {
+  if (percentiles.length === 0) return 100 * (1 - share);
+  const limit = quantileAt(percentiles, 1 - share);
+  return limit < 100 ? limit : null; // no percentile is above 100
 }
 
 /** Why a picture is marked; null if it is not. */

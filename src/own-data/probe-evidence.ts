@@ -4,11 +4,14 @@
  * takes seconds, because features are computed once.
  */
 
-import { type Judged, judge } from "../analysis/judged.js";
+import { type Judged, type JudgedLogits, judge } from "../analysis/judged.js";
 import { fitTemperature } from "../analysis/temperature.js";
+import { evenlyChosen } from "../data/evenly-chosen.js";
 import type { SplitName } from "../data/split.js";
+import { cat } from "../engine/ops.generated.js";
 import { scope } from "../engine/scope.js";
-import { noGrad } from "../engine/tensor.js";
+import { noGrad, type Tensor } from "../engine/tensor.js";
+import { distancesTo, fitDistance, shareBelow } from "../model/domain-distance.js";
 import { type ChosenStrength, chooseStrength, fitProbe, type LabelledFeatures } from "../probe/choose-strength.js";
 import type { LinearFit } from "../probe/logistic-regression.js";
 import { nearCopyGroups } from "../probe/near-copies.js";
@@ -38,9 +41,9 @@ export interface HeldFold {
   readonly domains: readonly string[];
   readonly c: number;
   /** With neighbours, if the plan asks for them. */
-  readonly judged: readonly Judged[];
-  /** The logits of the same predictions, before the temperature. */
-  readonly logits: readonly (readonly number[])[];
+  readonly judged: readonly JudgedLogits[];
+  /** The distance percentiles of correctly predicted pictures, from the domains that the probe was trained on. */
+  readonly percentiles: readonly number[];
   /** With neighbours: the predictions of the exact probe alone, and of the neighbours alone. */
   readonly alone?: { readonly probe: readonly Judged[]; readonly neighbours: readonly Judged[] };
 }
@@ -100,7 +103,11 @@ export function probeEvidence(samples: FeatureSamples, plan: Plan, leaveOut = tr
           return {
             ...{ domains, c },
             judged: rows.flatMap(({ domain, both }) => judgedBy(both, domain, temperature)),
-            logits: rows.flatMap(({ both }) => both),
+            percentiles: percentilesOf(
+              inside,
+              outside,
+              rows.map(({ domain, both }) => rightOnes(domain, both)),
+            ),
             ...(neighbours && { alone: aloneOf(rows as readonly AloneRows[]) }),
           };
         }),
@@ -131,6 +138,34 @@ function logitsOf({ weight, bias }: LinearFit, { x }: LabelledFeatures): number[
   return scope(() => x.toDType(weight.dtype).matmul(weight.t()).add(bias).toArray() as number[][]);
 }
 
+/** As many pictures as the distance score of a model is made from (training/model-distance.ts), evenly of all domains. */
+const few = ({ x, labels }: LabelledFeatures, most: number): { features: Tensor; labels: number[] } => {
+  const places = evenlyChosen([...Array(x.rows).keys()], most);
+  return { features: x.take(places), labels: places.map((i) => labels[i]) };
+};
+
+const FITTED = 1024;
+const COMPARED = 512;
+
+function percentilesOf(inside: readonly Domain[], outside: readonly Domain[], asked: readonly Tensor[]): number[] {
+  const share = (count: number): number => Math.ceil(count / inside.length);
+  const statistics = fitDistance(
+    inside.map((domain) => few(domain, share(FITTED))),
+    cat(outside.map((domain) => few(domain, share(COMPARED)).features)),
+  );
+  if (!statistics) return [];
+  const quantiles = statistics.quantiles.toNumbers();
+  return asked.flatMap((features) =>
+    distancesTo(statistics, features).map(({ score }) => 100 * shareBelow(quantiles, score)),
+  );
+}
+
+/** The features of some correctly predicted pictures. */
+function rightOnes({ x, labels }: Domain, rows: readonly number[][]): Tensor {
+  const right = [...rows.keys()].filter((i) => rows[i].indexOf(Math.max(...rows[i])) === labels[i]);
+  return x.take(evenlyChosen(right, COMPARED));
+}
+
 interface AloneRows {
   readonly domain: Domain;
   readonly probe: readonly number[][];
@@ -148,7 +183,8 @@ const temperatureOf = (all: readonly { rows: readonly number[][]; labels: ArrayL
     all.flatMap(({ labels }) => Array.from(labels)),
   );
 
-const judgedBy = (rows: readonly number[][], domain: Domain, temperature = 1): Judged[] =>
-  rows.map((row, i) =>
-    judge(row, { name: domain.files[i], domain: domain.name, label: domain.labels[i] }, temperature),
-  );
+const judgedBy = (rows: readonly number[][], domain: Domain, temperature = 1): JudgedLogits[] =>
+  rows.map((logits, i) => ({
+    ...judge(logits, { name: domain.files[i], domain: domain.name, label: domain.labels[i] }, temperature),
+    logits,
+  }));

@@ -6,10 +6,11 @@
 
 import type { Share } from "../analysis/assess.js";
 import { type Assessment, assessmentOf } from "../analysis/assessment.js";
-import { isRight, type Judged } from "../analysis/judged.js";
+import { isRight, type Judged, type JudgedLogits, judge } from "../analysis/judged.js";
 import { groupBy } from "../group-by.js";
 import { type Choice, simplestWithinError } from "../selection/simplest-within-error.js";
 import { criticalT } from "../selection/student-t.js";
+import { type HeldOutConfidence, heldOutConfidence } from "./held-out-confidence.js";
 
 /** The interpolation from the exact probe (0) to the fine-tuned network (1). */
 export const COEFFICIENTS: readonly number[] = [0, 0.25, 0.5, 0.75, 1];
@@ -30,7 +31,7 @@ export const candidateName = (coefficient: number, neighbours = false): string =
 export interface JudgedFold {
   readonly domains: readonly string[];
   /** By candidate, in the order of their coefficients, with the same pictures in the same order. */
-  readonly candidates: readonly (readonly Judged[])[];
+  readonly candidates: readonly (readonly (Judged & Partial<JudgedLogits>)[])[];
   /** With neighbours: the predictions of both parts of the first candidate on the same pictures. */
   readonly alone?: { readonly probe: readonly Judged[]; readonly neighbours: readonly Judged[] };
 }
@@ -49,6 +50,9 @@ export interface CandidateRow {
 
 /** The accuracy of a part of a candidate. */
 export type AloneRow = Pick<CandidateRow, "name" | "domains" | "mean">;
+
+/** The temperature of the model, the one that fits held-out domains, and the calibration errors on them with T = 1 and with the fitted one, nested. */
+export type RecipeConfidence = Pick<HeldOutConfidence, "temperature" | "fitted" | "errorAtOne" | "errorAtFitted">;
 
 /** The content of `recipe.json`. */
 export interface Recipe {
@@ -74,6 +78,8 @@ export interface Recipe {
   readonly nested: readonly { readonly domains: readonly string[]; readonly coefficient: number }[];
   /** The accuracy of each fine-tuned candidate on domains that were kept from everything; absent if there are none. */
   readonly withheld?: readonly { readonly coefficient: number; readonly accuracy: number; readonly count: number }[];
+  /** What the confidence of the model is worth on held-out domains; absent in files of earlier versions. */
+  readonly confidence?: RecipeConfidence;
   /** How often each fine-tuning was repeated with another seed and split; absent for once. */
   readonly trials?: number;
   /** The number of updates of each fine-tuning run; 0 if there was none. */
@@ -196,6 +202,40 @@ function overTrials(accuracies: readonly number[], { accuracy, interval: [from, 
   const low = mean - Math.hypot(accuracy - from, spread);
   const high = mean + Math.hypot(to - accuracy, spread);
   return { accuracy: mean, interval: [Math.max(0, low), Math.min(1, high)] as const };
+}
+
+/** The part for `recipe.json`. */
+export const recipeConfidence = ({
+  temperature,
+  fitted,
+  errorAtOne,
+  errorAtFitted,
+}: HeldOutConfidence): RecipeConfidence => ({
+  ...{ temperature, fitted, errorAtOne, errorAtFitted },
+});
+
+/**
+ * The confidence of the chosen candidate on held-out domains, and the folds judged again with the temperature that was
+ * chosen without them. Null for folds of earlier versions, which have no logits.
+ */
+export function confidenceOf(
+  folds: readonly JudgedFold[],
+  chosen: number,
+  byDomains: boolean,
+): { confidence: HeldOutConfidence; folds: JudgedFold[] } | null {
+  if (folds.some(({ candidates }) => candidates.some((own) => own.some((each) => each.logits === undefined))))
+    return null;
+  const confidence = heldOutConfidence(
+    folds.map(({ candidates }) => candidates[chosen] as JudgedLogits[]),
+    byDomains,
+  );
+  const again = folds.map((fold, i) => ({
+    ...fold,
+    candidates: fold.candidates.map((own) =>
+      own.map((each) => ({ ...each, ...judge(each.logits!, each, confidence.nested[i]) })),
+    ),
+  }));
+  return { confidence, folds: again };
 }
 
 const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;

@@ -45,13 +45,30 @@ export function recipeWords({ by, folds, nearCopies, candidates, alone, c }: Rec
   return `${how} Pictures: ${counts}.${mean}${between} ± is the standard error of the paired difference. C = ${c} for the exact probe, as in scikit-learn for standardized features.`;
 }
 
+/** What the confidence of the model is expected to be worth on a new domain, as text; empty for a recipe of an earlier version. */
+export function expectedConfidence({ by, confidence }: Recipe): string {
+  if (!confidence || by === "validation") return "";
+  const { temperature, fitted, errorAtOne, errorAtFitted } = confidence;
+  const one = `${percent(errorAtOne)} points with the probabilities as they are (T = 1)`;
+  const other =
+    errorAtFitted === null
+      ? ""
+      : `${percent(errorAtFitted)} points with the temperature that fits the other held-out domains (T = ${fitted.toFixed(2)} for all)`;
+  const [used, unused] = temperature === 1 ? [one, other] : [other, one];
+  return `Confidence on a new domain: on held-out domains, the mean calibration error is ${used}, which the model uses${unused === "" ? "" : `, and ${unused}`}. With pictures of the new domain, nudge estimate corrects it.`;
+}
+
 /** For the terminal. */
 export function recipeText(recipe: Recipe): string {
   const { head, rows } = recipeTable(recipe);
   const widths = head.map((name, i) => Math.max(name.length, ...rows.map((row) => row[i].length)));
   const line = (cells: readonly string[]): string =>
     `  ${cells.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join("  ")}`.trimEnd();
-  return ["How the recipe was chosen", recipeWords(recipe), line(head), ...rows.map(line), recipe.reason, ""]
+  const confidence = expectedConfidence(recipe);
+  return [
+    ...["How the recipe was chosen", recipeWords(recipe), line(head), ...rows.map(line), recipe.reason],
+    ...(confidence === "" ? [""] : [confidence, ""]),
+  ]
     .map(showLine)
     .join("\n");
 }

@@ -21,7 +21,7 @@ import {
   mistakesSection,
   type ShownMistake,
 } from "./model-sections.js";
-import { recipeTable, recipeWords } from "./recipe-text.js";
+import { expectedConfidence, recipeTable, recipeWords } from "./recipe-text.js";
 
 /** The content of the page. */
 export interface RunPage {
@@ -84,11 +84,13 @@ export function intervalWords({ trials = 1 }: Assessment): string {
 
 function recipeSection(recipe: Recipe): string {
   const { head, rows } = recipeTable(recipe);
+  const confidence = expectedConfidence(recipe);
   return section(
     "How the recipe was chosen",
     remark(recipeWords(recipe)),
     table(head, rows),
     `<p>${escapeXml(recipe.reason)}</p>`,
+    confidence === "" ? "" : `<p>${escapeXml(confidence)}</p>`,
   );
 }
 

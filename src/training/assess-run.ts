@@ -48,12 +48,13 @@ export async function judgeDomains(
   { plan, samples, learner, pause }: Pick<EndedRun, "plan" | "samples" | "learner" | "pause">,
   domains: readonly string[],
   temperature: number,
-): Promise<{ judged: Judged[]; skipped: ReadonlyMap<string, string> }> {
+): Promise<{ judged: Judged[]; logits: number[][]; skipped: ReadonlyMap<string, string> }> {
   const { testDomains, classes, dataset } = plan.settings;
   // Where the two splits are different things, an accuracy of both together would be neither.
   const tested: readonly SplitName[] = datasets[dataset]?.tested ? ["in"] : ["in", "out", "uda"];
   const loader = new Loader({ ...loaderOptions(plan, samples), augmentation: null });
   const judged: Judged[] = [];
+  const all: number[][] = [];
   for (const domain of domains) {
     const parts = testDomains.includes(domain) ? tested : VALIDATION;
     for (const part of parts)
@@ -64,12 +65,13 @@ export async function judgeDomains(
           const { files, labels } = plan.dataset.domains[sample.domain];
           const name = files?.[sample.index] ?? `${domain}/${sample.index}`;
           const row = logits.slice(i * classes.length, (i + 1) * classes.length);
+          all.push(row);
           judged.push(judge(row, { name, domain, label: labels[sample.index] }, temperature));
         }
         await pause();
       }
   }
-  return { judged, skipped: loader.skipped };
+  return { judged, logits: all, skipped: loader.skipped };
 }
 
 /** Adds heat maps to the worst mistakes, if the model supports them. */

@@ -1,6 +1,6 @@
 /** Evaluates a fine-tuned run at several points between its initial and final weights, on the same pictures. */
 
-import type { Judged } from "../analysis/judged.js";
+import type { JudgedLogits } from "../analysis/judged.js";
 import { WiseFt } from "../averaging/wise-ft.js";
 import { scope } from "../engine/scope.js";
 import { temperatureOf } from "../model/about.js";
@@ -13,14 +13,16 @@ export async function judgeCoefficients(
   run: EndedRun,
   domains: readonly string[],
   coefficients: readonly number[],
-): Promise<Judged[][]> {
+): Promise<JudgedLogits[][]> {
   const follower = run.followers.find((each) => each instanceof WiseFt);
   if (!follower) throw new TypeError("a run without wise-ft has nothing to interpolate");
   const temperature = temperatureOf(readModelAbout(run.folder.file("model.safetensors")));
-  const judged: Judged[][] = [];
+  const found: JudgedLogits[][] = [];
   for (const coefficient of coefficients) {
     scope(() => run.learner.root.loadStateDict(follower.weightsAt(coefficient), { ignoreMissing: () => true }));
-    judged.push((await judgeDomains(run, domains, temperature)).judged);
+    const { judged, logits } = await judgeDomains(run, domains, temperature);
+    // Five digits are more than measures show, and keep the file small.
+    found.push(judged.map((each, i) => ({ ...each, logits: logits[i].map((value) => Number(value.toPrecision(5))) })));
   }
-  return judged;
+  return found;
 }

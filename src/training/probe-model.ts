@@ -7,7 +7,7 @@ import { openWeights } from "../engine/open-weights.js";
 import { scope } from "../engine/scope.js";
 import type { Tensor } from "../engine/tensor.js";
 import { readWeights, writeWeights } from "../engine/weights.js";
-import { METADATA_KEY, type ModelAbout } from "../model/about.js";
+import { type CalibrationFacts, METADATA_KEY, type ModelAbout } from "../model/about.js";
 import type { Neighbours } from "../probe/neighbours.js";
 import type { Plan } from "../settings/resolve.js";
 import { bodyOf } from "./make-learner.js";
@@ -70,6 +70,15 @@ export function replaceHead(
       [METADATA_KEY]: JSON.stringify({ ...about, ...stored }),
     });
   });
+}
+
+/** Replaces the calibration in a model file. */
+export function replaceCalibration(path: string, calibration: CalibrationFacts): void {
+  const { metadata } = openMetadata(path);
+  const about = JSON.parse(metadata[METADATA_KEY]) as ModelAbout;
+  scope(() =>
+    writeWeights(path, readWeights(path), { ...metadata, [METADATA_KEY]: JSON.stringify({ ...about, calibration }) }),
+  );
 }
 
 function openMetadata(path: string): { metadata: Readonly<Record<string, string>> } {
