@@ -37,7 +37,7 @@ export function unknownRule({ distance, calibration }: ModelAbout, share = UNKNO
   };
 }
 
-/** On a new domain almost all pictures are farther than validation pictures, so held-out domains set the limit, if there are any. */
+/** On a new domain almost all pictures exceed the distances of validation pictures, so held-out domains set the limit, if there are any. */
 function farLimit(percentiles: readonly number[], share: number): number | null {
   if (percentiles.length === 0) return 100 * (1 - share);
   const limit = quantileAt(percentiles, 1 - share);
