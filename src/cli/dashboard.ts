@@ -2,7 +2,16 @@
 
 import { Command } from "commander";
 import { portNumber } from "./parse-options.js";
+import { sayNext, socketOption } from "./server-options.js";
 import { untilStopped } from "./stop-signals.js";
+
+interface DashboardFlags {
+  port?: number;
+  socket?: string;
+  token: boolean;
+  data?: string[];
+  json: boolean;
+}
 
 /** The command. `write` receives its output. */
 export function dashboardCommand(write: (text: string) => void = (text) => void process.stdout.write(text)): Command {
@@ -23,6 +32,8 @@ export function dashboardCommand(write: (text: string) => void = (text) => void 
       "the port to listen on; 0 selects any free port (default: 4747, or the next free port)",
       portNumber("--port"),
     )
+    .addOption(socketOption())
+    .option("--no-token", "let every user of this machine open the page, without the token in the printed address")
     .option("--json", "print the address as JSON", false)
     .addHelpText(
       "after",
@@ -32,13 +43,20 @@ Examples:
   nudge dashboard sweeps/pacs --port 8080
   nudge dashboard results/*.nudge        packed studies
   nudge dashboard runs --data /data/shop   runs from elsewhere, whose pictures are here
+Open the printed address. Its token works once, and keeps out other users of
+this machine; the browser gets a cookie.
 From another machine: ssh -L 4747:127.0.0.1:4747 HOST,
-then open http://127.0.0.1:4747/ on your own machine.`,
+then open the printed address on your own machine. Or use a socket:
+  nudge dashboard runs --socket ~/dashboard.sock     on HOST
+  ssh -L 4747:/home/you/dashboard.sock HOST          then open http://127.0.0.1:4747/`,
     )
-    .action(async (folder: readonly string[], options: { port?: number; data?: string[]; json: boolean }) => {
+    .action(async (folder: readonly string[], options: DashboardFlags) => {
       const { startDashboard } = await import("../dashboard/server.js");
-      const dashboard = await startDashboard({ folder, dataRoots: options.data, port: options.port });
-      const { url } = dashboard;
+      const dashboard = await startDashboard({
+        ...{ folder, dataRoots: options.data, port: options.port, socket: options.socket },
+        ...(options.token && { access: {}, onOpened: sayNext }),
+      });
+      const { address: url } = dashboard;
       write(
         options.json
           ? `${JSON.stringify({ url, folder: folder.join(", ") })}\n`

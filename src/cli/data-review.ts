@@ -10,6 +10,7 @@ import { typedCommand } from "../files/typed-command.js";
 import type { ReviewedPicture } from "../own-data/label-review.js";
 import { openFolderFeatures } from "./folder-features.js";
 import { portNumber, wholeNumber } from "./parse-options.js";
+import { sayNext } from "./server-options.js";
 import { untilStopped } from "./stop-signals.js";
 import { checkFile } from "./writable-place.js";
 
@@ -81,8 +82,11 @@ async function review(dir: string, flags: ReviewFlags, write: Write): Promise<vo
   const manifest = new ReviewedManifest(resolve(place), dataset);
   manifest.write();
   const command = `${typedCommand()} train --data ${shellWord(place)}`;
-  await using server = await startReview({ dataset, pictures, manifest, command, port: flags.port });
-  write(`review them at ${server.url} (press Ctrl-C to stop)\nmanifest: ${place}\n`);
+  await using server = await startReview({
+    ...{ dataset, pictures, manifest, command, port: flags.port },
+    ...{ access: {}, onOpened: sayNext },
+  });
+  write(`review them at ${server.address} (press Ctrl-C to stop)\nmanifest: ${place}\n`);
   await untilStopped();
   const { marks } = manifest;
   const removed = [...marks.values()].filter((mark) => mark === null).length;

@@ -12,7 +12,7 @@ import { rememberedDataRoots } from "../data/named-folders.js";
 import { DataError, UsageError } from "../errors.js";
 import type { ConnectionLimits } from "../http/connections.js";
 import type { Refusal } from "../http/guard.js";
-import { startLocalServer } from "../http/local-server.js";
+import { type LocalServerOptions, startLocalServer } from "../http/local-server.js";
 import { type PageFile, type PageParts, pageFiles, sendPageFile } from "../http/page-files.js";
 import { isPackName, PackFile } from "../pack/pack-file.js";
 import { type AnswerContext, answers } from "./answers.js";
@@ -31,6 +31,10 @@ export interface DashboardOptions {
   readonly port?: number;
   /** The folder of the compiled program; set by tests. */
   readonly base?: URL;
+  /** A Unix socket instead of a port, tokens for those who may open the page, and what is called after one was used. */
+  readonly socket?: string;
+  readonly access?: LocalServerOptions["access"];
+  readonly onOpened?: LocalServerOptions["onOpened"];
   /** Limits of connections and of the time that a request may take; set by tests. */
   readonly limits?: Partial<ConnectionLimits>;
   readonly requestMs?: number;
@@ -48,6 +52,8 @@ const USUAL_PORT = 4747;
 
 export interface Dashboard extends AsyncDisposable {
   readonly url: string;
+  /** The address to open, with a token that works once, if there are tokens. */
+  readonly address: string;
   readonly port: number;
   close(): Promise<void>;
 }
@@ -66,6 +72,9 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     name: "dashboard",
     usualPort: USUAL_PORT,
     port: options.port,
+    socket: options.socket,
+    access: options.access,
+    onOpened: options.onOpened,
     limits: options.limits,
     requestMs: options.requestMs,
     answer: (request, response) => respond(request, response, files, context),
@@ -76,8 +85,8 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     await server.close();
     await looking;
   };
-  const { url, port } = server;
-  return { url, port, close, [Symbol.asyncDispose]: close };
+  const { url, address, port } = server;
+  return { url, address, port, close, [Symbol.asyncDispose]: close };
 }
 
 function realPlace(folder: string): string {

@@ -20,14 +20,25 @@ export interface Refusal {
 /** The host names of this machine, with the port. */
 export const ownHosts = (port: number): string[] => [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`];
 
-/** The rejection of a request; undefined if it is accepted. `posts` are the paths that accept a body by POST. */
-export function refusalOf(request: IncomingMessage, port: number, posts: readonly string[] = []): Refusal | undefined {
+/** A name of this machine with any port: a socket may be forwarded to any. */
+const LOOPBACK = /^(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?$/;
+
+/**
+ * The rejection of a request; undefined if it is accepted. `port` is null for a Unix socket. `posts` are the paths that
+ * accept a body by POST.
+ */
+export function refusalOf(
+  request: IncomingMessage,
+  port: number | null,
+  posts: readonly string[] = [],
+): Refusal | undefined {
   const { method, url = "", headers } = request;
-  const hosts = ownHosts(port);
+  const { host = "" } = headers;
+  const hosts = port === null ? (LOOPBACK.test(host) ? [host] : []) : ownHosts(port);
   const given = request.rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === "host").length;
-  if (given !== 1 || !hosts.includes(headers.host ?? ""))
-    return { status: 421, words: `open this page as http://${hosts[0]}/` };
-  if (headers.origin !== undefined && !hosts.some((host) => headers.origin === `http://${host}`))
+  if (given !== 1 || !hosts.includes(host))
+    return { status: 421, words: `open this page as http://${hosts[0] ?? "localhost"}/` };
+  if (headers.origin !== undefined && !hosts.some((own) => headers.origin === `http://${own}`))
     return { status: 403, words: "requests from other web pages are rejected" };
   if (!isSameSite(request)) return { status: 403, words: "requests from other web pages are rejected" };
   if (url.length > MOST_ADDRESS) return { status: 414, words: "the address is too long" };
@@ -41,7 +52,8 @@ export function refusalOf(request: IncomingMessage, port: number, posts: readonl
     };
   if (!isPost && (Number(headers["content-length"] ?? 0) !== 0 || headers["transfer-encoding"] !== undefined))
     return { status: 400, words: "a request body is not accepted here" };
-  if (!url.startsWith("/") || url.startsWith("//")) return { status: 400, words: "the address is malformed" };
+  if (!/^\/(?![/\\])/.test(url) || url.includes("\\") || !URL.canParse(url, "http://127.0.0.1"))
+    return { status: 400, words: "the address is malformed" };
   return undefined;
 }
 
@@ -49,7 +61,11 @@ export function refusalOf(request: IncomingMessage, port: number, posts: readonl
 function isSameSite({ headers, url }: IncomingMessage): boolean {
   const site = headers["sec-fetch-site"];
   if (site === undefined || site === "same-origin" || site === "none") return true;
-  return url === "/" && headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document";
+  return (
+    url?.split("?", 1)[0] === "/" &&
+    headers["sec-fetch-mode"] === "navigate" &&
+    headers["sec-fetch-dest"] === "document"
+  );
 }
 
 /** Sent with every response: no foreign script or request, no framing, no caching. */

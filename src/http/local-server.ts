@@ -7,9 +7,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { DataError, UsageError } from "../errors.js";
+import { Access, type AccessOptions } from "./access.js";
 import { type ConnectionLimits, Connections, usualLimits } from "./connections.js";
 import { type Refusal, refusalOf, safetyHeaders } from "./guard.js";
-import { listen } from "./listen.js";
+import { listen, listenOnSocket } from "./listen.js";
 
 export interface LocalServerOptions {
   /** The name of the server in messages. */
@@ -18,6 +19,12 @@ export interface LocalServerOptions {
   readonly usualPort: number;
   /** 0 selects any free port. */
   readonly port?: number;
+  /** A Unix socket to listen on instead of a port. Only this user can connect to it, so it has no tokens. */
+  readonly socket?: string;
+  /** Tokens for those who may use the server; absent if every user of this machine may. */
+  readonly access?: Omit<AccessOptions, "name" | "onUsed">;
+  /** Receives the next address, with a new token, after one has been opened. */
+  readonly onOpened?: (next: string) => void;
   /** Paths that accept a body by POST. */
   readonly posts?: readonly string[];
   readonly limits?: Partial<ConnectionLimits>;
@@ -31,6 +38,8 @@ export interface LocalServerOptions {
 
 export interface LocalServer extends AsyncDisposable {
   readonly url: string;
+  /** The address to open: with a token that works once, if the server has tokens. */
+  readonly address: string;
   readonly port: number;
   /** The number of open connections. */
   readonly connections: number;
@@ -48,7 +57,12 @@ const CHECK_MS = 1_000;
 export async function startLocalServer(options: LocalServerOptions): Promise<LocalServer> {
   const { name, posts, requestMs = 15_000, finishMs = FINISH_MS } = options;
   const limits = { ...usualLimits, ...options.limits };
-  let port = 0;
+  let port: number | null = 0;
+  const addressWith = (token: string): string => `http://127.0.0.1:${port}/?token=${token}`;
+  const access =
+    options.access && options.socket === undefined
+      ? new Access({ ...options.access, name, onUsed: (next) => options.onOpened?.(addressWith(next)) })
+      : undefined;
   const server = createServer({
     maxHeaderSize: 16 << 10,
     requestTimeout: requestMs,
@@ -60,7 +74,11 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
   server.on("request", async (request, response) => {
     for (const [header, value] of Object.entries(safetyHeaders)) response.setHeader(header, value);
     try {
-      const refusal = refusalOf(request, port, posts) ?? (await options.answer(request, response));
+      const unfit = refusalOf(request, port, posts);
+      if (unfit) return refuse(response, unfit);
+      const admitted = access?.check(request, response) ?? true;
+      if (admitted === "answered") return;
+      const refusal = admitted === true ? await options.answer(request, response) : admitted;
       if (refusal) refuse(response, refusal);
     } catch (error) {
       refuse(response, problemOf(name, error));
@@ -75,7 +93,11 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
       socket.destroySoon();
     }
   });
-  port = await listen(server, options);
+  if (options.socket === undefined) port = await listen(server, options);
+  else {
+    await listenOnSocket(server, options.socket, name);
+    port = null;
+  }
   const close = async (): Promise<void> => {
     const closed = new Promise<void>((done) => server.close(() => done())); // no new connections from now on
     const { requests } = connections;
@@ -88,8 +110,12 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
     server.closeAllConnections();
     await closed;
   };
+  const url = port === null ? `http://localhost/ on the socket ${options.socket}` : `http://127.0.0.1:${port}/`;
   return {
-    ...{ url: `http://127.0.0.1:${port}/`, port, close, [Symbol.asyncDispose]: close },
+    ...{ url, port: port ?? 0, close, [Symbol.asyncDispose]: close },
+    get address() {
+      return access ? addressWith(access.token) : url;
+    },
     get connections() {
       return connections.count;
     },

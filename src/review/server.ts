@@ -9,7 +9,7 @@ import type { PictureDataset } from "../data/dataset.js";
 import { thumbnailOf } from "../data/inspect-thumbnails.js";
 import { UsageError } from "../errors.js";
 import type { Refusal } from "../http/guard.js";
-import { type LocalServer, startLocalServer } from "../http/local-server.js";
+import { type LocalServer, type LocalServerOptions, startLocalServer } from "../http/local-server.js";
 import { type PageFile, type PageParts, pageFiles, sendPageFile } from "../http/page-files.js";
 import type { ReviewedPicture } from "../own-data/label-review.js";
 import type { ReviewItems } from "./api.js";
@@ -22,6 +22,9 @@ export interface ReviewOptions {
   /** The command that trains with the manifest. */
   readonly command: string;
   readonly port?: number;
+  /** Tokens for those who may open the page, and what is called after one was used. */
+  readonly access?: LocalServerOptions["access"];
+  readonly onOpened?: LocalServerOptions["onOpened"];
   /** Milliseconds in which a client must send a complete request. */
   readonly requestMs?: number;
   /** The folder of the compiled program; set by tests. */
@@ -45,6 +48,8 @@ export async function startReview(options: ReviewOptions): Promise<LocalServer> 
     name: "data review",
     usualPort: USUAL_PORT,
     port: options.port,
+    access: options.access,
+    onOpened: options.onOpened,
     requestMs: options.requestMs,
     posts: ["/mark"],
     answer: (request, response) => answer(request, response, options, files),

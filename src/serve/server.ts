@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { DataError, UsageError } from "../errors.js";
 import type { ConnectionLimits } from "../http/connections.js";
 import type { Refusal } from "../http/guard.js";
-import { type LocalServer, startLocalServer } from "../http/local-server.js";
+import { type LocalServer, type LocalServerOptions, startLocalServer } from "../http/local-server.js";
 import { type PageFile, type PageParts, pageFiles, sendPageFile } from "../http/page-files.js";
 import { temperatureOf } from "../model/about.js";
 import type { Model } from "../model/index.js";
@@ -24,6 +24,10 @@ export interface ServeOptions {
   readonly port?: number;
   /** The largest picture, in bytes. */
   readonly mostBytes?: number;
+  /** A Unix socket instead of a port, tokens for those who may use the service, and what is called after one was used. */
+  readonly socket?: string;
+  readonly access?: LocalServerOptions["access"];
+  readonly onOpened?: LocalServerOptions["onOpened"];
   /** The bytes of all pictures that are being received or wait, at most. */
   readonly heldBytes?: number;
   readonly batchSize?: number;
@@ -58,6 +62,9 @@ export async function startServe(options: ServeOptions): Promise<LocalServer> {
     usualPort: USUAL_PORT,
     posts: ["/predict"],
     port: options.port,
+    socket: options.socket,
+    access: options.access,
+    onOpened: options.onOpened,
     limits: options.limits,
     requestMs: options.requestMs,
     answer: (request, response) => service.answer(request, response),

@@ -43,8 +43,11 @@ const eventually = (read: () => Promise<unknown>) => expect.poll(read, { timeout
 
 withBrowser("the page follows a run, and shows the command that resumes it after a stop", async () => {
   const folder = temporaryFolder();
-  const { url, pid } = await startDashboardProcess(folder);
+  const { url, pid } = await startDashboardProcess(folder, { token: true });
   const page = await open(url);
+  await page.getByText("No runs here yet").waitFor();
+  expect(new URL(page.url()).search).toBe(""); // the token was exchanged for a cookie
+  await page.reload();
   await page.getByText("No runs here yet").waitFor();
   const data = ["--data", "shapes", "data.size=16", "data.perCell=5", "--test-domain", "outlined"];
   const length = ["--steps", "4000", "--eval-every", "3", "--batch-size", "4", "--threads", "1"];
@@ -329,7 +332,7 @@ withBrowser("the page reports that the server has stopped, and reconnects to a n
   await page.getByText("live", { exact: true }).waitFor({ timeout: SLOW });
   process.kill(pid, "SIGTERM");
   await page.getByText("is nudge dashboard still running?").waitFor({ timeout: SLOW });
-  await startDashboardProcess(folder, Number(new URL(url).port));
+  await startDashboardProcess(folder, { port: Number(new URL(url).port) });
   await page.getByText("live", { exact: true }).waitFor({ timeout: SLOW });
 });
 

@@ -8,11 +8,13 @@ import { onTestFinished } from "vitest";
 
 const program = fileURLToPath(new URL("../../bin/nudge.mjs", import.meta.url));
 
-/** The page's address and the process that serves it. */
-export async function startDashboardProcess(folder: string, port = 0): Promise<{ url: string; pid: number }> {
-  const child = spawn(process.execPath, [program, "dashboard", folder, "--port", String(port), "--json"], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+/** The page's address and the process that serves it. With `token`, the address works once, as it does for users. */
+export async function startDashboardProcess(
+  folder: string,
+  { port = 0, token = false } = {},
+): Promise<{ url: string; pid: number }> {
+  const words = [program, "dashboard", folder, "--port", String(port), "--json", ...(token ? [] : ["--no-token"])];
+  const child = spawn(process.execPath, words, { stdio: ["ignore", "pipe", token ? "ignore" : "inherit"] });
   onTestFinished(async () => {
     if (child.exitCode === null) {
       child.kill("SIGTERM");
