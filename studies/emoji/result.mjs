@@ -10,8 +10,8 @@
  */
 import { parseArgs } from "node:util";
 import { openStudy } from "../../dist/pack/study.js";
-import { intervalText, signed } from "../../dist/report/comparison-table.js";
 import { readResults } from "../../dist/report/read-results.js";
+import { intervalPoints, signedPoints } from "../../dist/selection/signed-points.js";
 import { holmOfRows, SIGNIFICANT, summarizeTrials } from "../../dist/selection/trial-statistics.js";
 import { power } from "../power.mjs";
 import { mean, percent, stop, table } from "../rank-or-scale/study.mjs";
@@ -88,6 +88,9 @@ function differences({ first, second }, measure, over) {
   return summarizeTrials(ofTrials(first, measure, over).map((value, i) => value - others[i]));
 }
 
+const signed = (/** @type {number} */ value, /** @type {number} */ decimals) => signedPoints(value, { decimals });
+const intervalText = (/** @type {readonly [number, number] | null} */ interval) =>
+  intervalPoints(interval, { decimals: 2 });
 const inPercent = (/** @type {number} */ value) => (100 * value).toFixed(1);
 const write = (/** @type {string} */ text) => process.stdout.write(text);
 
@@ -131,7 +134,7 @@ write(
           : verdictOf(row.mean, p);
       const counted = isMatched || !usesFro(row) ? verdict : `(${verdict})`;
       return [
-        ...[`${row.first} − ${row.second}`, signed(row.mean, 2), intervalText(row.interval, 2), shown(row.p)],
+        ...[`${row.first} − ${row.second}`, signed(row.mean, 2), intervalText(row.interval), shown(row.p)],
         ...(isSecondary ? [] : [i === 0 ? "primary" : shown(p), counted]),
         ...styles.map((style) => signed(differences(row, "fresh", [style]).mean, 1)),
       ];
@@ -148,9 +151,7 @@ write(
   `\nA trial's difference ERM-NU − ERM has a standard deviation of ${(100 * deviation).toFixed(2)} points. At this deviation, ${primary.trials} trials find an effect of 1.0 point with a power of ${(100 * found).toFixed(0)} %.\n`,
 );
 const known = differences(comparisons[0], "known");
-write(
-  `On emoji that were trained on, in the new style: ${signed(known.mean, 2)} (${intervalText(known.interval, 2)}).\n`,
-);
+write(`On emoji that were trained on, in the new style: ${signed(known.mean, 2)} (${intervalText(known.interval)}).\n`);
 const commits = new Set(
   openStudy([study]).runs.map(
     ({ files }) => JSON.parse(files.text("environment.json") ?? "{}").commit ?? "not recorded",
