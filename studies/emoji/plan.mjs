@@ -12,7 +12,7 @@ import { parseArgs } from "node:util";
 import { planParts } from "../plan-sweep.mjs";
 import { calibrate } from "../rank-or-scale/calibration.mjs";
 import { runsOf, stop } from "../rank-or-scale/study.mjs";
-import { FRO_WEIGHTS, HELD_OUT, OPTIONS, STYLES, TRAJECTORIES, TRIALS } from "./design.mjs";
+import { FRO_WEIGHTS, HELD_OUT, OPTIONS, TRAJECTORIES, TRIALS } from "./design.mjs";
 
 const split = process.argv.indexOf("--");
 const more = split < 0 ? [] : process.argv.slice(split + 1);
@@ -57,10 +57,9 @@ const common = [...OPTIONS, "--backbone", values.backbone, "--name", "study-emoj
 const root = values.root ? ["--root", values.root] : [];
 const methods = trajectories();
 const parts = Array.from({ length: to - from + 1 }, (_, i) => from + i).flatMap((trial) =>
-  Object.entries(HELD_OUT).flatMap(([style, excluded]) =>
+  HELD_OUT.flatMap((style) =>
     methods.map(([names, ...own]) => [
       ...[...common, ...root, "--test-domains", style, "--trials", `${trial}-${trial}`, "--algorithms", names, ...own],
-      `data.styles=${STYLES.filter((each) => !excluded.includes(each)).join(",")}`,
       ...more,
     ]),
   ),

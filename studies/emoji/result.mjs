@@ -27,7 +27,7 @@ const isSecondary = values.trials !== undefined;
 const trials = isSecondary ? TRIALS.slice(0, Number(values.trials)) : TRIALS;
 const comparisons = COMPARISONS.filter((pair) => !((values["without-fro"] || isSecondary) && usesFro(pair)));
 const methods = [...new Set(comparisons.flatMap(({ first, second }) => [first, second]))];
-const styles = Object.keys(HELD_OUT);
+const styles = HELD_OUT;
 
 const PENALTIES = { "nuclear-norm": "NU", "frobenius-norm": "FRO" };
 
