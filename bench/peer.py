@@ -54,6 +54,10 @@ def without_head(name):
     """torchvision's network up to its features; the last layer norm of ConvNeXt is one of them."""
     if name == "vit_s_16":  # torchvision has the layers of this size, and no name for it
         model = torchvision.models.VisionTransformer(224, 16, 12, 6, 384, 1536)
+    elif name == "resnet50_v1":  # the strides of the paper, which torchvision has elsewhere
+        model = torchvision.models.resnet50(weights=None)
+        for layer in (model.layer2, model.layer3, model.layer4):
+            layer[0].conv1.stride, layer[0].conv2.stride = layer[0].conv2.stride, layer[0].conv1.stride
     else:
         model = getattr(torchvision.models, name)(weights=None)
     if hasattr(model, "heads"):

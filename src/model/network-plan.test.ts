@@ -123,6 +123,7 @@ test.each([
   ["mobilenet_v2", 64],
   ["efficientnet_b0", 64],
   ["resnet18", 64],
+  ["resnet50_v1", 64],
 ])("a prediction with a plan of %s has the probabilities of the forward pass to 1e-6", async (backbone, side) => {
   const path = join(temporaryFolder(), "model.safetensors");
   writeMadeModel(path, { backbone, inputShape: [3, side, side] });

@@ -198,6 +198,7 @@ function withoutMachine({
 /** Reads the metadata of the initial weights' file. If it contains a licence, the model includes it. */
 function aboutWeights(path: string, hash: string | null): StartingWeights {
   using file = openWeights(path);
-  const { [METADATA_KEY]: _, ...metadata } = file.metadata; // the metadata of our own models contains their whole history
+  // The metadata of our own models contains their whole history, and weights may list a thousand classes.
+  const { [METADATA_KEY]: _, classes: __, ...metadata } = file.metadata;
   return { hash, licence: metadata.licence ?? metadata.license ?? null, metadata };
 }
