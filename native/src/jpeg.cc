@@ -97,9 +97,10 @@ class Huffman {
     for (int length = 1; length <= 16; length++) {
       first_[length] = next - static_cast<int>(code);
       for (int i = 0; i < counts[length - 1]; i++, code++, next++) {
-        require(code < (1u << length));
+        require(code < (1u << length) && (ofAc || symbols[next] <= 15));
         if (length <= kFast) enter(code, length, symbols[next], ofAc);
       }
+      require(counts[length - 1] == 0 || code < (1u << length));  // no code may be all ones, as in libjpeg
       limit_[length] = counts[length - 1] == 0 ? 0 : code << (16 - length);
       code <<= 1;
     }
@@ -255,6 +256,10 @@ void fillBlock(int coefficient, uint8_t* out, size_t stride) {
 // Far above the largest coefficient of a photograph. Beyond it, decoders differ in how they overflow.
 constexpr uint32_t kCoefficientBits = 12;
 
+// The largest sum of the coefficients of a block. Up to it, no sum of libjpeg-turbo's first pass leaves 16 bits, where it saturates:
+// such a sum is at most 4 · 1.387 times that of a column. The sum of a photograph's block is below it unless it is black and white noise.
+constexpr uint32_t kMostOfBlock = 5900;
+
 void decodeBlock(Bits& scan, Component& component, const uint16_t* quantisation, uint8_t* out) {
   alignas(32) int16_t coefficients[64];
   std::memset(coefficients, 0, sizeof coefficients);
@@ -268,7 +273,7 @@ void decodeBlock(Bits& scan, Component& component, const uint16_t* quantisation,
   }
   require(component.last >= -65536 && component.last <= 65536);
   int first = component.last * quantisation[0];
-  uint32_t sizes = static_cast<uint32_t>(first ^ (first >> 31));
+  uint32_t sizes = static_cast<uint32_t>(first ^ (first >> 31)), total = sizes;
   coefficients[0] = static_cast<int16_t>(first);
   const Huffman& ac = *component.ac;
   int k = 1, place = 0;
@@ -292,12 +297,14 @@ void decodeBlock(Bits& scan, Component& component, const uint16_t* quantisation,
     }
     require(k < 64);
     value *= quantisation[k];
-    sizes |= static_cast<uint32_t>(value ^ (value >> 31));
+    uint32_t magnitude = static_cast<uint32_t>(value ^ (value >> 31));
+    sizes |= magnitude;
+    total += magnitude;
     place = kZigzag[k++];
     coefficients[place] = static_cast<int16_t>(value);
   }
   scan = bits;
-  require(k <= 64 && sizes >> kCoefficientBits == 0);
+  require(k <= 64 && sizes >> kCoefficientBits == 0 && (place == 0 || total <= kMostOfBlock));
   if (place == 0) {
     fillBlock(first, out, component.stride);
   } else {

@@ -122,6 +122,7 @@ class Decoder {
       size_t size = number(at_);
       require(size <= static_cast<size_t>(end_ - at_) - 12);
       const uint8_t *name = at_ + 4, *content = at_ + 8;
+      require(std::all_of(name, name + 4, [](uint8_t letter) { return (letter | 32) >= 'a' && (letter | 32) <= 'z'; }));  // as libpng
       require(number(content + size) == checksum.of(name, size + 4));
       at_ += size + 12;
       auto is = [&](const char* other) { return std::memcmp(name, other, 4) == 0; };

@@ -8,10 +8,10 @@
  * - the epsilon of batch norm is 1.001e-5 there and 1e-5 here, so the difference is added to the variances. A copy of the
  *   model may state 1e-3, the default of Keras, for weights that were trained with 1e-5: it is ignored.
  */
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TensorToStore, writeSafetensors } from "../engine/safetensors.js";
 import { DataError } from "../errors.js";
+import { readBytes, readText } from "../files/open-file.js";
 
 /** Of Keras's ResNet, and of torchvision's batch norm. */
 const EPSILON = { keras: 1.001e-5, torchvision: 1e-5 };
@@ -130,7 +130,7 @@ function readLayersModel(folder: string): Tensors {
 
 function manifestOf(path: string): readonly { paths: readonly string[]; weights: readonly Stored[] }[] {
   try {
-    const { weightsManifest } = JSON.parse(readFileSync(path, "utf8"));
+    const { weightsManifest } = JSON.parse(readText(path));
     const texts = (values: unknown) => Array.isArray(values) && values.every((value) => typeof value === "string");
     const isOne = (group: { paths: unknown; weights: Stored[] }) =>
       texts(group.paths) &&
@@ -149,7 +149,7 @@ function manifestOf(path: string): readonly { paths: readonly string[]; weights:
 /** The content of several files, one after the other. */
 function joined(paths: readonly string[]): Buffer {
   try {
-    return Buffer.concat(paths.map((path) => readFileSync(path)));
+    return Buffer.concat(paths.map((path) => readBytes(path)));
   } catch (cause) {
     throw new DataError(`a shard of the model could not be read: ${(cause as Error).message}`, { cause });
   }

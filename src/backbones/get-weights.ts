@@ -4,7 +4,7 @@
  * machine. The mirror is first, because it is set by someone whom the publisher may keep waiting. The hash is always
  * checked.
  */
-import { copyFileSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import { copyFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { difference, measureFile } from "../download/checksum.js";
 import { type Downloaded, type DownloadOptions, download } from "../download/download.js";
@@ -14,6 +14,7 @@ import { isUrl, shownUrl } from "../download/request.js";
 import { DataError, UsageError } from "../errors.js";
 import { FolderLock } from "../files/folder-lock.js";
 import { makeFolder } from "../files/make-folder.js";
+import { readText } from "../files/open-file.js";
 import { getNpmFiles, type NpmFilesOptions } from "../get-data/npm-package.js";
 import { archiveKind } from "../get-data/unpack.js";
 import { convertKerasResNet } from "./convert-keras-resnet.js";
@@ -162,7 +163,7 @@ async function fromPackage(
 
 /** What the file says about itself. `backbone` is what loaders read. */
 function metadataOf(weights: PublishedWeights, npm: WeightsPackage, labels: string): Record<string, string> {
-  const names: unknown = JSON.parse(readFileSync(labels, "utf8"));
+  const names: unknown = JSON.parse(readText(labels));
   return {
     backbone: weights.backbone,
     classes: JSON.stringify(Object.values(names as object)),

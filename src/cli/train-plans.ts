@@ -58,7 +58,6 @@ export async function trainPlans(plans: TrainPlans, options: TrainPlansOptions):
     reporter.progress?.("measuring the training time");
     reporter.line(timeWords(plans));
   }
-  const goOn = options.path !== undefined || heldOut.length > 0 || isOwnDataset(main.dataset.id);
   let outcome: RunOutcome = { done: true, already: true };
   for (const [i, plan] of [main, ...heldOut].entries()) {
     // Yields to the event loop, for a signal that arrived while the time was measured. This is done twice, because the first turn can come before
@@ -76,7 +75,7 @@ export async function trainPlans(plans: TrainPlans, options: TrainPlansOptions):
       reporter.line(`run ${i + 1} of ${heldOut.length + 1}: ${i === 0 ? "all domains" : `without ${held.join(", ")}`}`);
     const resumeWith = heldOut.length > 0 ? "the same command" : undefined;
     const isLatest = heldOut.length === 0;
-    const ended = await trainRun(plan, { path: pathOf(plan), reporter, stop, goOn, isLatest, resumeWith });
+    const ended = await trainRun(plan, { path: pathOf(plan), reporter, stop, isLatest, resumeWith });
     if (i === 0) outcome = ended;
     if (i === 0 && ended.done) linkRun(path, LATEST); // before the others, which only measure
     if (!ended.done) {

@@ -381,7 +381,6 @@ class RecipeRun {
       path: this.pathOf(plan),
       reporter: quiet,
       stop,
-      goOn: true,
       resumeWith,
       ...more,
     });

@@ -1,6 +1,6 @@
 /** One run of `nudge train`: its folder, its training and, for pictures, its assessment and report. */
 
-import { DataError, UsageError } from "../errors.js";
+import { DataError } from "../errors.js";
 import { assessAndReport } from "../library/train.js";
 import { version } from "../library/version.js";
 import type { Plan } from "../settings/resolve.js";
@@ -14,8 +14,6 @@ export interface RunOptions {
   readonly path: string;
   readonly reporter: Reporter;
   readonly stop: StopSignals;
-  /** Whether an interrupted run in this folder is resumed. Otherwise that is an error. */
-  readonly goOn: boolean;
   /** Whether `latest` points to the run from its start, so that it can be resumed by this name. Otherwise the caller links it once it has a model. */
   readonly isLatest?: boolean;
   /** How to resume the run after a stop, as text, if not with --resume. */
@@ -29,26 +27,22 @@ export type RunOutcome = TrainOutcome | { readonly done: true; readonly already:
 
 /** Trains a run in its folder, or finds it finished. */
 export async function trainRun(requested: Plan, options: RunOptions): Promise<RunOutcome> {
-  const { path, reporter, stop, goOn, resumeWith } = options;
+  const { path, reporter, stop, resumeWith } = options;
   const { plan, folder: owned, was } = await startRun(requested, path);
   using folder = owned;
   if (options.isLatest) linkRun(path, LATEST);
   if (was === "done") return { done: true, already: true };
-  if (was === "begun" && !goOn)
-    throw new UsageError(
-      `an unfinished run with these settings is in ${path}; resume it with: nudge train --resume ${path}`,
-    );
   reporter.line(`run folder: ${path}`);
   const beforeDone = options.beforeDone ?? (plan.dataset.kind === "pictures" ? assessAndReport : undefined);
   const shouldStop = (): boolean => stop.asked;
   const training = train({ plan, folder, reporter, shouldStop, resumeWith, version: version(), beforeDone });
   return await training.catch((error: unknown) => {
-    throw isDiskFull(error) ? goOnOnceThereIsSpace(error, resumeWith ?? `nudge train --resume ${path}`) : error;
+    throw isDiskFull(error) ? resumableWithSpace(error, resumeWith ?? `nudge train --resume ${path}`) : error;
   });
 }
 
 const isDiskFull = (error: unknown): error is DataError =>
   error instanceof DataError && ["ENOSPC", "EDQUOT"].includes((error.cause as NodeJS.ErrnoException)?.code ?? "");
 
-const goOnOnceThereIsSpace = (error: DataError, command: string): DataError =>
+const resumableWithSpace = (error: DataError, command: string): DataError =>
   new DataError(`${error.message}. Free some disk space, then resume with: ${command}`, { cause: error });

@@ -162,6 +162,47 @@ test("missing files, folders and other file types are passed to the other decode
   await expect(decodeFile("a\0b")).rejects.toThrow("could not be read");
 });
 
+/** The place of a segment's content after its length. */
+const segment = (jpeg: Buffer, marker: number): number => jpeg.indexOf(Buffer.from([0xff, marker])) + 4;
+
+test("Huffman tables that libjpeg refuses are passed to the other decoder", async () => {
+  const image = sharp(rough(16, 16), { raw: { width: 16, height: 16, channels: 3 } });
+  const jpeg = await image.jpeg({ optimiseCoding: false }).toBuffer();
+  expect(await decode(jpeg)).not.toBeNull();
+  const table = segment(jpeg, 0xc4);
+  expect(jpeg[table]).toBe(0); // of first coefficients: 12 codes of up to 9 bits
+  const longNumber = Buffer.from(jpeg);
+  longNumber[table + 17 + 11] = 16;
+  const allOnes = Buffer.concat([jpeg.subarray(0, table + 29), Buffer.from([12]), jpeg.subarray(table + 29)]);
+  allOnes[table + 9]++;
+  allOnes[table - 1]++;
+  for (const bad of [longNumber, allOnes]) {
+    expect(await decode(bad)).toBeNull();
+    await expect(bySharp(bad)).rejects.toThrow(/Bogus Huffman table/);
+  }
+});
+
+test("blocks whose sums libjpeg-turbo saturates have its bytes, or are passed to the other decoder", async () => {
+  let state = 1;
+  const random = (): number => {
+    state = (state * 1103515245 + 12345) % 2 ** 31;
+    return state / 2 ** 31;
+  };
+  let same = 0;
+  for (let n = 0; n < 120; n++) {
+    // Black and white noise, and then other steps of quantisation than it was written with.
+    const noise = Buffer.from(Array.from({ length: 16 * 16 * 3 }, () => (random() < 0.5 ? 0 : 255)));
+    const image = sharp(noise, { raw: { width: 16, height: 16, channels: 3 } });
+    const jpeg = await image.jpeg({ quality: 95, chromaSubsampling: "4:4:4" }).toBuffer();
+    for (let k = 1; k <= 64; k++) jpeg[segment(jpeg, 0xdb) + k] = 1 + Math.floor(random() * (1 + (n % 30)));
+    const picture = await decode(jpeg);
+    if (!picture) continue;
+    same++;
+    expect(Buffer.compare(await bySharp(jpeg), picture.pixels), `picture ${n}`).toBe(0);
+  }
+  expect(same).toBeGreaterThan(10);
+});
+
 test("a file that is cut or has a changed byte is a whole picture or is passed to the other decoder", async () => {
   const bytes = stored("file/subsampled.jpg");
   for (let length = 0; length < bytes.length; length += 5) expect(await decode(bytes.subarray(0, length))).toBeNull();

@@ -179,6 +179,19 @@ test("a palette that lacks a colour, and data of another length or with a wrong 
   expect(await decode(Buffer.concat([bytes.subarray(0, start), short, bytes.subarray(start + 780)]))).toBeNull();
 });
 
+test("chunks whose type is not four letters, which libpng refuses, are passed to the other decoder", async () => {
+  const png = await sharp({ create: { width: 4, height: 4, channels: 3, background: "red" } })
+    .png()
+    .toBuffer();
+  const withChunk = (name: string): Buffer =>
+    Buffer.concat([png.subarray(0, 33), chunk(name, Buffer.from("x")), png.subarray(33)]);
+  expect(await decode(withChunk("abCd"))).not.toBeNull();
+  for (const name of ["a1Cd", "ab d", "ab\u007fd"]) {
+    expect(await decode(withChunk(name))).toBeNull();
+    await expect(bySharp(withChunk(name))).rejects.toThrow();
+  }
+});
+
 test("a picture that is scaled down has the bytes of sharp's decoder and scaling", async () => {
   const bytes = made({ width: 131, height: 97, colour: 2, filters: [1] });
   const scaled = await decodeBytes(bytes, "scaled.png", { shortSide: 64 });

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
 import { DataError } from "../errors.js";
+import { readText } from "../files/open-file.js";
 import { nameSchema, parseStored, type Schema, wholeSchema } from "../files/stored-json.js";
 
 export const EMOJI_FILE = "emoji.json";
@@ -65,7 +66,7 @@ export function readEmojiAbout(folder: string): EmojiAbout {
   const path = join(folder, EMOJI_FILE);
   let text: string;
   try {
-    text = readFileSync(path, "utf8");
+    text = readText(path);
   } catch (cause) {
     throw new DataError(`${path}: could not be read (${(cause as Error).message})`, { cause });
   }

@@ -3,8 +3,8 @@
  * were rendered on another machine are compared by their pixels.
  */
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { DataError } from "../errors.js";
+import { MOST_PICTURE_BYTES, readBytesLater } from "../files/open-file.js";
 import { showName } from "./show-name.js";
 
 /** The hash of some pictures: of their names and the hashes of their pixels, in the order of the names. */
@@ -35,7 +35,7 @@ export async function pixelsHash(files: readonly { readonly name: string; readon
         try {
           hash.add(
             name,
-            await sharp(await readFile(path))
+            await sharp(await readBytesLater(path, { most: MOST_PICTURE_BYTES }))
               .removeAlpha()
               .toColourspace("srgb")
               .raw()

@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { EngineError } from "../errors.js";
+import { askProgramCommit } from "../files/program-commit.js";
 import { buildFolder } from "./build-folder.js";
 import { defaultThreads } from "./default-threads.js";
 import type { Native } from "./native.js";
@@ -41,6 +42,7 @@ export function loadNative(): Native {
     throw new EngineError(`the engine has not been built: ${path} is missing. Try: npx nudge setup`, "load");
   }
   limitSpinning();
+  askProgramCommit(); // no process is started once libtorch is loaded
   let addon: Native;
   try {
     addon = createRequire(import.meta.url)(path) as Native;

@@ -2,10 +2,10 @@
  * The drawings of a set of emoji, from the files of its npm package: `icons.json` has bodies of SVG by name, and aliases
  * that may mirror or turn another drawing; `chars.json` has the names of code points, or nothing.
  */
-import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { showName } from "../data/show-name.js";
 import { DataError } from "../errors.js";
+import { readText } from "../files/open-file.js";
 import type { EmojiClasses, EmojiSet } from "./emoji-sets.js";
 
 /** The files of a package that drawings are made of. */
@@ -63,7 +63,7 @@ export function drawingsOf(
 
 function readJson<T>(path: string, name: string): T {
   try {
-    const value = JSON.parse(readFileSync(path, "utf8")) as T;
+    const value = JSON.parse(readText(path)) as T;
     if (typeof value === "object" && value !== null) return value;
     throw new Error("it is not an object");
   } catch (cause) {

@@ -3,12 +3,9 @@
  * which is part of the settings.
  */
 
-import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { availableParallelism, hostname } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { loadNative } from "../engine/load.js";
+import { programCommit } from "../files/program-commit.js";
 
 export interface Environment {
   readonly nudge: string;
@@ -25,12 +22,12 @@ export interface Environment {
 }
 
 /** Returns the environment. `nudge` is the version of the running program. */
-export function environment(device: string, nudge: string): Environment {
+export async function environment(device: string, nudge: string): Promise<Environment> {
   const native = loadNative();
   const gpu = device.startsWith("cuda") ? native.cudaDevices()[Number(device.split(":")[1] ?? 0)] : undefined;
   return {
     nudge,
-    commit: commit(),
+    commit: await programCommit(),
     node: process.version,
     libtorch: native.info().version,
     platform: `${process.platform} ${process.arch}`,
@@ -41,31 +38,4 @@ export function environment(device: string, nudge: string): Environment {
     threads: native.threads(),
     started: new Date().toISOString(),
   };
-}
-
-let known: { readonly commit: string | null } | undefined;
-
-/** The commit of this program, or null if it was installed from a package. Asked once: the program is loaded. */
-function commit(): string | null {
-  known ??= { commit: commitOf(fileURLToPath(new URL("../..", import.meta.url))) };
-  return known.commit;
-}
-
-/** The file in a portable archive that names the commit it was made from (scripts/pack-portable.mjs). */
-const COMMIT_FILE = "commit.txt";
-
-/** The commit of a program in a folder: of the clone, or of the clone that a portable archive was made from. */
-export function commitOf(folder: string): string | null {
-  const git = (...args: string[]): string =>
-    execFileSync("git", args, { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
-  try {
-    return readFileSync(join(folder, COMMIT_FILE), "utf8").trim() || null;
-  } catch {
-    // not from an archive
-  }
-  try {
-    return git("ls-files", "package.json") === "" ? null : git("describe", "--always", "--dirty", "--abbrev=12");
-  } catch {
-    return null;
-  }
 }

@@ -114,7 +114,7 @@ async function trainOnce(options: TrainOptions): Promise<TrainOutcome> {
   checkDevice(settings.device);
   setThreads(settings.threads);
   folder.sweep();
-  folder.writeEnvironment(environment(settings.device, version));
+  folder.writeEnvironment(await environment(settings.device, version));
   makeFolder(folder.file("checkpoint"));
   const say = (text: string): void => {
     folder.log(text);

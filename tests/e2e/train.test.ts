@@ -278,7 +278,7 @@ test("a usage error ends with exit code 2 and changes nothing", async () => {
   expect(existsSync(out)).toBe(false);
 });
 
-test("an existing run is not started again, and a finished one is not changed", async () => {
+test("the same command resumes an unfinished run, and does not change a finished one", async () => {
   const out = join(folder, "again");
   const command = [...COMMAND, "--steps", "2", "--out", out, "--quiet", "--json"];
   expect(await main(command)).toBe(0);
@@ -286,7 +286,9 @@ test("an existing run is not started again, and a finished one is not changed", 
   const before = bytes(path, "records.jsonl");
   expect(await main(command)).toBe(0);
   rmSync(join(path, "done"));
-  expect(await main(command)).toBe(2);
+  expect(await main(command)).toBe(0);
+  expect(existsSync(join(path, "done"))).toBe(true);
+  rmSync(join(path, "done"));
   expect(await main(["train", "--resume", path, "--quiet"])).toBe(0);
   expect(bytes(path, "records.jsonl")).toBe(before);
   process.exitCode = 0;

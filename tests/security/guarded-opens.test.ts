@@ -15,15 +15,13 @@ const KNOWN: Readonly<Record<string, readonly [calls: number, why: string]>> = {
   "files/content-store.ts": [1, "a new file with a random name"],
   "files/process-identity.ts": [2, "/proc"],
   "sweep/memory.ts": [1, "/proc and /sys"],
-  "training/environment.ts": [1, "the package"],
   "cli/doctor-facts.ts": [2, "/proc, and the own build"],
   "engine/build-folder.ts": [1, "the package"],
-  "library/version.ts": [1, "the package"],
   "http/page-files.ts": [1, "the package"],
+  "serve/export-web.ts": [1, "the package"],
   "paper/published.ts": [1, "the package"],
-  "get-data/sources.ts": [1, "the package"],
   "backbones/published-weights.ts": [1, "the package"],
-  "cli/plugins.ts": [2, "code that the user names, and the package"],
+  "cli/plugins.ts": [1, "code that the user names"],
   "get-data/unpack.ts": [2, "new files; an archive that is open"],
   "download/download.ts": [1, "the own part of a download, below the folder that the user names"],
   "pack/unpack-study.ts": [1, "a new file in a new folder"],
@@ -35,7 +33,7 @@ const KNOWN: Readonly<Record<string, readonly [calls: number, why: string]>> = {
   "bench/data.ts": [1, "files of the benchmark"],
 };
 
-const OPENS = /(?<![\w.])(?:readFile|readFileSync|openSync|createReadStream)\((?!\)|\w+, \{ fd: )/g;
+const OPENS = /(?<![\w.])(?:readFile|readFileSync|openSync|createReadStream)\((?!\)|\w+, \{ fd: |new URL\()/g;
 
 test("files are opened to read in one place, which cannot wait for a pipe and has a limit", () => {
   const found = readdirSync(src, { recursive: true })

@@ -3,14 +3,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { commitOf } from "./environment.js";
+import { commitOf } from "./program-commit.js";
 
 test("the commit of a portable archive is the one in its file, and an installed package has none", async () => {
   const folder = await mkdtemp(join(tmpdir(), "nudge-commit-"));
   try {
-    expect(commitOf(folder)).toBeNull();
+    expect(await commitOf(folder)).toBeNull();
     writeFileSync(join(folder, "commit.txt"), "0123456789ab\n");
-    expect(commitOf(folder)).toBe("0123456789ab");
+    expect(await commitOf(folder)).toBe("0123456789ab");
   } finally {
     await rm(folder, { recursive: true });
   }
