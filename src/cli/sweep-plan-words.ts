@@ -4,6 +4,7 @@ import { shellWord } from "../files/shell-words.js";
 import { groupBy } from "../group-by.js";
 import type { Estimate } from "../sweep/estimate.js";
 import type { Growth } from "../sweep/grow-plan.js";
+import { type KeptModels, keptModels } from "../sweep/kept-models.js";
 import type { MadePlan, PlanRequest } from "../sweep/make-plan.js";
 import type { PlannedRun } from "../sweep/sweep-folder.js";
 
@@ -40,7 +41,7 @@ export function planInWords({ made, folder, growth, existing, estimate, dryRun }
     );
   if (growth.moved.size > 0)
     lines.push(`  ${runs(growth.moved.size)} were planned with other files or another device, and will now use these`);
-  if (estimate) lines.push(...estimateInWords(estimate).map((line) => `  ${line}`));
+  if (estimate) lines.push(...estimateInWords(estimate, made.words.models ?? "all").map((line) => `  ${line}`));
   const where = growth.added.length === growth.runs ? "" : `, ${runs(growth.runs)} in all`;
   lines.push(
     "",
@@ -100,7 +101,10 @@ function gridOf(parts: MadePlan["parts"], data: string): [name: string, values: 
 }
 
 /** The estimated cost of the new runs, what the estimate is based on, and how complete that is. */
-export function estimateInWords({ seconds, disk, device, threads, kinds, measured, guessed }: Estimate): string[] {
+export function estimateInWords(
+  { seconds, disk, checkpoint, device, threads, kinds, measured, guessed }: Estimate,
+  models: KeptModels,
+): string[] {
   const total = seconds.reduce((sum, each) => sum + each, 0);
   let [least, most] = [Number.POSITIVE_INFINITY, 0];
   for (const each of seconds) [least, most] = [Math.min(least, each), Math.max(most, each)];
@@ -113,9 +117,20 @@ export function estimateInWords({ seconds, disk, device, threads, kinds, measure
       ? `${kinds} of ${kinds} kinds of runs`
       : `${measured} of ${kinds} kinds of runs; the mean is used for the others`;
   return [
-    `estimate for the new runs, one at a time on this machine (${device}, ${threads} ${threads === 1 ? "thread" : "threads"}): ${durationWords(total)} (${spread} per run), ${sizeWords(disk)} of disk`,
+    `estimate for the new runs, one at a time on this machine (${device}, ${threads} ${threads === 1 ? "thread" : "threads"}): ${durationWords(total)} (${spread} per run)`,
+    diskWords(disk, checkpoint, models),
     `  measured in a short trial of ${basis}${guessed ? "; the cost of evaluations is derived from that of updates" : ""}`,
   ];
+}
+
+/** `disk: 1.4 GB with all models (--models chosen: 220 MB, none: 90 MB), and 280 MB for each run in progress`. */
+function diskWords(disk: Estimate["disk"], checkpoint: number, models: KeptModels): string {
+  const others = keptModels
+    .filter((each) => each !== models && sizeWords(disk[each]) !== sizeWords(disk[models]))
+    .map((each) => `${each}: ${sizeWords(disk[each])}`);
+  const choice = others.length > 0 ? ` (--models ${others.join(", ")})` : "";
+  const kept = { all: "all models", chosen: "the chosen models", none: "no models" }[models];
+  return `disk: ${sizeWords(disk[models])} with ${kept}${choice}, and ${sizeWords(checkpoint)} for each run in progress`;
 }
 
 /** `45 s`, `12 min`, `3 h 20 min`, `4 d 5 h`. */

@@ -93,8 +93,9 @@ test("a file gives lists and settings, and the command line has precedence", asy
 test("an estimate comes from a trial that is really made, and is kept with each run", async () => {
   const out = join(folder, "sweep");
   const text = await plan(...tiny, "--measure-seconds", "1", "--device", "cpu", "--out", out);
+  expect(text).toMatch(/estimate for the new runs, one at a time on this machine \(cpu, 1 thread\): .* per run\)/);
   expect(text).toMatch(
-    /estimate for the new runs, one at a time on this machine \(cpu, 1 thread\): .* per run\), [\d.]+ [kM]B of disk/,
+    /^ +disk: [\d.]+ [kM]B with all models \(.*none: [\d.]+ [kM]B\), and [\d.]+ [kM]B for each run in progress$/m,
   );
   expect(text).toContain("measured in a short trial of 1 of 1 kinds of runs");
   for (const { cost } of readPlan(out)) expect(cost).toBeGreaterThan(0);

@@ -7,6 +7,7 @@ import { UsageError } from "../errors.js";
 import { mergePairs, readConfig, readPairs } from "../settings/read-request.js";
 import type { Estimate } from "../sweep/estimate.js";
 import type { Growth } from "../sweep/grow-plan.js";
+import { keptModels } from "../sweep/kept-models.js";
 import type { MadePlan, PlanRequest } from "../sweep/make-plan.js";
 import { type PlannedRun, uncountedPlan } from "../sweep/sweep-folder.js";
 import { addKeyFlags, flagOf, keysIn } from "./key-flags.js";
@@ -86,6 +87,11 @@ export function addPlanOptions(command: Command): Command {
   addKeyFlags(command, METHOD).option("--batch-size <n>", "the number of pictures per training domain in a batch");
   return addKeyFlags(command, REST)
     .option("--yes", "download missing pretrained weights without asking")
+    .option(
+      "--models <which>",
+      "the models that stay on disk: all (the default), chosen (of each trial and set of held-out domains, that of the run that validation chooses among draws and seeds) or none",
+      oneOf("--models", keptModels),
+    )
     .option("--name <name>", "the name of the sweep")
     .option("--reference-jobs", "use the seeds and names that DomainBed gives these jobs");
 }
@@ -154,7 +160,12 @@ A YAML file contains the same lists; every other key is a setting of the runs:
 
 /** The request, from the options, the file and the settings. */
 export function askedBy(pairs: readonly string[], flags: PlanFlags): PlanRequest {
-  const { name, preset, ...file } = flags.config === undefined ? ({} as Request) : readConfig(flags.config);
+  const {
+    name,
+    preset,
+    models: modelsInFile,
+    ...file
+  } = flags.config === undefined ? ({} as Request) : readConfig(flags.config);
   const named = LISTS.filter((name) => flags[name] !== undefined).map((name) => [name, flags[name]]);
   const settings = keysIn(flags, [...METHOD, ...REST]);
   const combine = combinedBy(flags);
@@ -165,6 +176,9 @@ export function askedBy(pairs: readonly string[], flags: PlanFlags): PlanRequest
   const requested = { name: flags.name ?? name, preset: flags.preset ?? preset };
   for (const [key, value] of Object.entries(requested))
     if (value !== undefined && typeof value !== "string") throw new UsageError(`${key}: expected a name, got ${value}`);
+  const models = (flags.models ?? modelsInFile) as PlanRequest["models"];
+  if (models !== undefined && !keptModels.includes(models))
+    throw new UsageError(`models: expected ${keptModels.join(", ")}, got ${models}`);
   const { name: called, preset: chosen } = requested as { name?: string; preset?: string };
   if (Object.keys(given).length === 0 && chosen === undefined)
     throw new UsageError("nothing to plan: use --preset, --config or --data; see nudge sweep plan --help");
@@ -172,6 +186,7 @@ export function askedBy(pairs: readonly string[], flags: PlanFlags): PlanRequest
     ...(called !== undefined && { name: called }),
     ...(chosen !== undefined && { preset: chosen }),
     ...(flags.referenceJobs && { referenceJobs: true }),
+    ...(models !== undefined && { models }),
     given,
   };
 }
@@ -258,6 +273,7 @@ function planAsData({ made, folder, growth, existing, estimate }: Omit<PlanOutco
   const { added, moved, ...counts } = growth;
   const { seconds, ...facts } = estimate ?? { seconds: [] };
   const total = seconds.reduce((sum, each) => sum + each, 0);
+  const { models = "all" } = made.words;
   return {
     folder,
     asked: made.runs.length,
@@ -266,7 +282,9 @@ function planAsData({ made, folder, growth, existing, estimate }: Omit<PlanOutco
     ...counts,
     ...existing,
     notes: made.notes,
-    estimate: estimate ? { ...facts, seconds: total, atATime: 1 } : null,
+    estimate: estimate
+      ? { ...facts, disk: estimate.disk[models], diskByModels: estimate.disk, seconds: total, atATime: 1 }
+      : null,
   };
 }
 

@@ -395,6 +395,12 @@ export const keys = {
     "the number of updates between checkpoints, in addition to those at evaluations; 0 for none",
     { default: 0, unhashed: "checkpoints change no numbers", pooled: "checkpoints change no numbers" },
   ),
+  keepCheckpoint: setting(
+    boolean,
+    "if set",
+    "keep the checkpoint of a finished run, which is several times as large as its model and which only resuming needs",
+    { unhashed: "checkpoints change no numbers", pooled: "checkpoints change no numbers", moves: true },
+  ),
   seed: setting(whole(0), "always", "the seed of everything random except splits and hyperparameters", {
     flag: "--seed <n>",
     default: 0,

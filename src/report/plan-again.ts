@@ -20,6 +20,7 @@ interface StoredRequest {
   readonly name?: unknown;
   readonly preset?: unknown;
   readonly referenceJobs?: unknown;
+  readonly models?: unknown;
   readonly given: Readonly<Record<string, unknown>>;
 }
 
@@ -62,13 +63,14 @@ const valuesIn = (value: unknown): string[] =>
     .map((each) => each.trim())
     .filter((each) => each !== "");
 
-function wordsOf({ name, preset, referenceJobs, given }: StoredRequest): string[] | null {
+function wordsOf({ name, preset, referenceJobs, models, given }: StoredRequest): string[] | null {
   const words: string[] = [];
   const option = (flag: string, value: unknown): void => {
     if (typeof value === "string") words.push(flag, shellWord(value));
   };
   option("--preset", preset);
   option("--name", name);
+  option("--models", models);
   if (referenceJobs === true) words.push("--reference-jobs");
   for (const [key, value] of Object.entries(given)) {
     if (key === "pairs" || key === "testDomains" || value === null) continue;

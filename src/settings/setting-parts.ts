@@ -110,6 +110,7 @@ export function loopSettings(given: FilledKeys, protocol: Protocol) {
     evaluateTraining,
     ...(measures === "all" && { measures }),
     checkpointEvery,
+    ...(given.keepCheckpoint && { keepCheckpoint: true as const }),
     holdout,
     augmentValidation,
     batchNormBatches,

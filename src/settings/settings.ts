@@ -88,6 +88,8 @@ export interface TrainSettings extends RunSettings {
   /** Absent if only features are measured, as in runs from before there was a choice. */
   readonly measures?: "all";
   readonly checkpointEvery: number;
+  /** Whether the checkpoint stays when the run is done. */
+  readonly keepCheckpoint?: true;
   readonly holdout: number;
   readonly augmentValidation: boolean;
   readonly batchNormBatches: number;

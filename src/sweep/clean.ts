@@ -67,6 +67,8 @@ function halfWritten(folder: string): Waste[] {
 
 const HOUR_MS = 3_600_000;
 
+const MODELS = "models";
+
 function partsOf(run: string, models: boolean): Waste[] {
   const part = (kind: string, name: string): Waste => ({ kind, path: join(run, name), bytes: sizeOf(join(run, name)) });
   return readdirSync(run, { withFileTypes: true }).flatMap((entry) => {
@@ -74,10 +76,14 @@ function partsOf(run: string, models: boolean): Waste[] {
     if (entry.isSymbolicLink()) return []; // what it leads to is not part of the sweep
     if (name === RETRAINED) return partsOf(join(run, name), models); // the second training
     if (name === "checkpoint") return [part("checkpoints of runs that are done", name)];
-    if (models && /^model.*\.safetensors$/.test(name)) return [part("models", name)];
+    if (models && /^model.*\.safetensors$/.test(name)) return [part(MODELS, name)];
     return [];
   });
 }
+
+/** The model files of a run, also of its second training. */
+export const modelsIn = (run: string): string[] =>
+  partsOf(run, true).flatMap(({ kind, path }) => (kind === MODELS ? [path] : []));
 
 /** The bytes of a file, or of all files in a folder; 0 if there is none. */
 export function sizeOf(path: string): number {

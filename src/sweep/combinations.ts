@@ -33,11 +33,11 @@ interface Planned extends Member {
 
 /** The groups of at least two runs that can be combined. */
 export function groupsOf<T extends Planned>(runs: Iterable<T>): T[][] {
-  return [...groupBy(runs, ({ request }) => keyOf(request)).values()].filter(({ length }) => length > 1);
+  return [...groupBy(runs, ({ request }) => groupKey(request)).values()].filter(({ length }) => length > 1);
 }
 
 /** The key that all runs of a group share: all settings except the seed and drawn values. */
-function keyOf(request: RunRequest): string {
+export function groupKey(request: RunRequest): string {
   const { data, testDomains, trialSeed, algorithm, regularizers, averaging, fixed = [] } = request;
   // By name: a drawn value that equals the default is at another place in the list.
   const byHand = Object.fromEntries((fixed as readonly string[]).map((name) => [name, request[name] ?? null]));

@@ -5,7 +5,10 @@ import { makePlan } from "./make-plan.js";
 import { measureRun, type RunCost } from "./measure-run.js";
 import type { PlannedRun } from "./sweep-folder.js";
 
-const cost: RunCost = { start: 3, update: 0.1, evaluation: 2, evaluated: true, disk: 1000, records: 10, batchSize: 32 };
+const cost: RunCost = {
+  ...{ start: 3, update: 0.1, evaluation: 2, evaluated: true, batchSize: 32 },
+  ...{ disk: 1000, models: 500, records: 10, checkpoint: 2000 },
+};
 
 function run(request: PlannedRun["request"]): PlannedRun {
   const usual = { data: "pacs", backbone: "resnet50", algorithm: "erm", regularizers: [], averaging: [] };
@@ -14,11 +17,15 @@ function run(request: PlannedRun["request"]): PlannedRun {
 }
 
 test("a run takes its start, its updates by their batch, and its evaluations, of which the last may be between two", () => {
-  expect(costOfRun(run({}), cost)).toEqual({ seconds: 3 + 30.1 + 4 * 2, disk: 1040 }); // at 0, 100, 200, 300
+  expect(costOfRun(run({}), cost)).toEqual({ seconds: 3 + 30.1 + 4 * 2, disk: 1040, models: 500 }); // at 0, 100, 200, 300
   expect(costOfRun(run({ steps: 351 }), cost).disk).toBe(1050); // and at 350
   expect(costOfRun(run({ evaluateFirst: false }), cost).disk).toBe(1030);
   expect(costOfRun(run({ batchSize: 64 }), cost).seconds).toBeCloseTo(3 + 60.2 + 8, 10);
-  expect(costOfRun(run({ retrain: true }), cost)).toEqual({ seconds: 2 * (3 + 30.1 + 4 * 2), disk: 2080 });
+  expect(costOfRun(run({ retrain: true }), cost)).toEqual({
+    seconds: 2 * (3 + 30.1 + 4 * 2),
+    disk: 2080,
+    models: 1000,
+  });
 });
 
 test("settings that need more steps than a trial has do not prevent the estimate", async () => {
@@ -57,7 +64,7 @@ test("one run of each kind is tried, and kinds that there was no time for count 
     const [erm, , irm, mmd] = estimate.seconds;
     expect(irm - erm).toBeCloseTo(301 * 0.2, 10);
     expect(mmd).toBeCloseTo((erm + irm) / 2, 10);
-    expect(estimate.disk).toBe(5 * 1040);
+    expect(estimate.disk).toEqual({ all: 5 * 1540, chosen: 4 * 500 + 5 * 1040, none: 5 * 1040 });
   } finally {
     performance.now = clock;
   }

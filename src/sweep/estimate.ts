@@ -6,7 +6,9 @@
 
 import { defaultThreads } from "../engine/default-threads.js";
 import type { SettingsMemo } from "../settings/memo.js";
-import { measureRun, type RunCost } from "./measure-run.js";
+import { groupKey } from "./combinations.js";
+import type { KeptModels } from "./kept-models.js";
+import { evaluationsIn, measureRun, type RunCost } from "./measure-run.js";
 import type { PlannedRun } from "./sweep-folder.js";
 
 export interface Estimate {
@@ -18,8 +20,10 @@ export interface Estimate {
   readonly measured: number;
   /** The seconds of each run, in the order of the plan. */
   readonly seconds: readonly number[];
-  /** The size of all runs together, in bytes. */
-  readonly disk: number;
+  /** The size of all runs together, in bytes, by the models that stay. */
+  readonly disk: Readonly<Record<KeptModels, number>>;
+  /** The largest size of the checkpoint of a run in progress, in bytes. */
+  readonly checkpoint: number;
   /** Whether the time of some evaluations was derived from that of updates instead of measured. */
   readonly guessed: boolean;
 }
@@ -68,7 +72,7 @@ export async function estimateRuns(runs: readonly PlannedRun[], options: Estimat
     const near = [...costs].filter(([other]) => kinds.get(other)!.place === place).map(([, cost]) => cost);
     return meanCost(near.length > 0 ? near : [...costs.values()]);
   };
-  const byRun = new Map<PlannedRun, { seconds: number; disk: number }>();
+  const byRun = new Map<PlannedRun, OneRun>();
   for (const [key, { place, runs: own }] of kinds) {
     const cost = costOf({ key, place });
     for (const run of own) byRun.set(run, costOfRun(run, cost));
@@ -79,9 +83,24 @@ export async function estimateRuns(runs: readonly PlannedRun[], options: Estimat
     kinds: kinds.size,
     measured: costs.size,
     seconds: runs.map((run) => byRun.get(run)!.seconds),
-    disk: runs.reduce((total, run) => total + byRun.get(run)!.disk, 0),
+    disk: diskOf(runs, (run) => byRun.get(run)!),
+    checkpoint: Math.max(...[...costs.values()].map(({ checkpoint }) => checkpoint)),
     guessed: [...costs.values()].some(({ evaluated }) => !evaluated),
   };
+}
+
+/** The size of some runs, by the models that stay: of all, of the largest in each group, or of none. */
+export function diskOf(runs: readonly PlannedRun[], of: (run: PlannedRun) => OneRun): Estimate["disk"] {
+  let [none, all] = [0, 0];
+  const largest = new Map<string, number>();
+  for (const run of runs) {
+    const { disk, models } = of(run);
+    none += disk;
+    all += models;
+    const key = groupKey(run.request);
+    largest.set(key, Math.max(largest.get(key) ?? 0, models));
+  }
+  return { all: none + all, chosen: none + [...largest.values()].reduce((sum, each) => sum + each, 0), none };
 }
 
 /** One kind of every dataset and backbone first, because these differ most; then the most frequent kinds. */
@@ -100,21 +119,30 @@ function meanCost(costs: readonly RunCost[]): RunCost {
     update: mean((cost) => cost.update),
     evaluation: mean((cost) => cost.evaluation),
     evaluated: costs.every((cost) => cost.evaluated),
+    models: mean((cost) => cost.models),
+    checkpoint: mean((cost) => cost.checkpoint),
     disk: mean((cost) => cost.disk),
     records: mean((cost) => cost.records),
     batchSize: mean((cost) => cost.batchSize),
   };
 }
 
+/** The seconds of a run, and its bytes without and of models. */
+export interface OneRun {
+  readonly seconds: number;
+  readonly disk: number;
+  readonly models: number;
+}
+
 /** The cost of one run, from the cost of its kind. A run that trains again takes twice as long. */
-export function costOfRun({ request }: PlannedRun, cost: RunCost): { seconds: number; disk: number } {
-  const { steps, evaluateEvery, evaluateFirst, batchSize } = request as Readonly<Record<string, number>>;
-  const last = (steps - 1) % evaluateEvery === 0 ? 0 : 1;
-  const evaluations = Math.floor((steps - 1) / evaluateEvery) + last + (evaluateFirst ? 1 : 0);
+export function costOfRun({ request }: PlannedRun, cost: RunCost): OneRun {
+  const { steps, batchSize } = request as Readonly<Record<string, number>>;
+  const evaluations = evaluationsIn(request);
   const updates = steps * cost.update * ((batchSize || cost.batchSize) / cost.batchSize);
   const trainings = request.retrain === true ? 2 : 1;
   return {
     seconds: trainings * (cost.start + updates + evaluations * cost.evaluation),
     disk: trainings * (cost.disk + evaluations * cost.records),
+    models: trainings * cost.models,
   };
 }

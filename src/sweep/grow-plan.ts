@@ -10,7 +10,7 @@ import { followers } from "../averaging/index.js";
 import { rememberCache } from "../data/named-folders.js";
 import { isOwnDataset } from "../data/own-dataset.js";
 import { machineKeys, movableKeys } from "../declared-settings/declared.js";
-import { DataError } from "../errors.js";
+import { DataError, UsageError } from "../errors.js";
 import { canonicalJson } from "../files/canonical-json.js";
 import { FolderLock } from "../files/folder-lock.js";
 import { makeFolder } from "../files/make-folder.js";
@@ -45,6 +45,8 @@ export interface PlanWords extends Pick<SweepFile, "name" | "protocol"> {
   readonly request: unknown;
   /** The combinations of the runs of a trial. */
   readonly combine?: SweepFile["combine"];
+  /** The models that stay; by default as planned before. */
+  readonly models?: SweepFile["models"];
 }
 
 /** Adds runs to the plan in a folder, which is created if needed; one planner at a time. */
@@ -64,12 +66,22 @@ export async function growPlan(folder: string, description: PlanWords, wanted: r
     protocol: union(file?.protocol ?? [], description.protocol),
     requests: union(file?.requests ?? [], [description.request]),
     combine: union(file?.combine ?? [], description.combine ?? []),
+    models: description.models ?? file?.models,
   };
+  checkKept(grown);
   const { added, moved } = growth;
   if (added.length > 0 || moved.size > 0 || file === undefined)
     writePlan(folder, grown, chain(replaced(uncountedPlan(folder), moved), added));
   else writeSweepFile(folder, { ...grown, runs: growth.runs, trials: file.trials });
   return growth;
+}
+
+/** Soups and ensembles need the models of all their runs. */
+export function checkKept({ combine = [], models = "all" }: Pick<SweepFile, "combine" | "models">): void {
+  if (models !== "all" && combine.length > 0)
+    throw new UsageError(
+      `--models ${models}: ${combine.join(" and ")} of runs need their models; use --models all, and nudge sweep clean --models when they are made`,
+    );
 }
 
 /** Sets the folder of the named datasets in the plan of a sweep, for example of one that was planned on another machine. */

@@ -11,7 +11,8 @@ import type { TrainSettings } from "../settings/settings.js";
 import { checkGivenSettings } from "./check-given-settings.js";
 import type { CombinationKind } from "./combination-kinds.js";
 import { groupsOf } from "./combinations.js";
-import type { PlanWords } from "./grow-plan.js";
+import { checkKept, type PlanWords } from "./grow-plan.js";
+import type { KeptModels } from "./kept-models.js";
 import { PlanNotes } from "./plan-notes.js";
 import { plannedMethods, planRuns } from "./plan-runs.js";
 import { type Preset, presetNamed } from "./presets.js";
@@ -24,6 +25,8 @@ export interface PlanRequest {
   readonly preset?: string;
   /** Whether to use the seeds and job names of DomainBed. */
   readonly referenceJobs?: boolean;
+  /** The models that stay on disk. */
+  readonly models?: KeptModels;
   /** The lists and settings of the sweep by name, from a file and from the command line, not yet parsed. */
   readonly given: Request;
 }
@@ -55,6 +58,7 @@ export async function makePlan(request: PlanRequest, onProgress?: (runs: number)
   };
   const runs = await planRuns(parts, { memo, referenceJobs, onProgress, onSettled });
   const combine = requestedCombinations(parts, runs, { referenceJobs, untrained });
+  checkKept({ combine, models: request.models });
   if (runs.length === 0) throw new UsageError("nothing to plan: one of the lists is empty");
   const used = new Set(parts.map(({ settings }) => protocolWords(settings)));
   return {
@@ -63,6 +67,7 @@ export async function makePlan(request: PlanRequest, onProgress?: (runs: number)
       protocol: [...(preset ? [`${preset.title}. ${preset.about}`] : []), ...used],
       request,
       ...(combine.length > 0 && { combine }),
+      ...(request.models && { models: request.models }),
     },
     parts,
     runs,

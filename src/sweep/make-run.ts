@@ -43,5 +43,6 @@ export async function makeRun({ run, folder }: Claim, options: MakeOptions): Pro
     throw new DataError(
       `the dataset, the file of weights or this program has changed since the run was planned (${run.id}, now ${plan.settings.hash}); plan the sweep again in a new folder`,
     );
-  return train({ ...(await startRun(plan, folder)), shouldStop, version, kept });
+  const keepBest = (readSweepFile(sweep).combine ?? []).length > 0;
+  return train({ ...(await startRun(plan, folder)), shouldStop, version, kept, keepBest });
 }

@@ -58,6 +58,8 @@ export interface SweepFile {
   readonly trials?: Readonly<Record<string, readonly number[]>>;
   /** The combinations of the runs of a method within a trial; absent if there are none. */
   readonly combine?: readonly CombinationKind[];
+  /** The models that stay on disk (kept-models.ts); absent for all. */
+  readonly models?: "all" | "chosen" | "none";
 }
 
 export const SWEEP_FILE = "sweep.json";
@@ -122,11 +124,12 @@ export function writePlan(folder: string, sweep: Omit<SweepFile, "format" | "run
 
 /** Writes `sweep.json` for a plan whose runs are written. */
 export function writeSweepFile(folder: string, sweep: Omit<SweepFile, "format">): void {
-  const { name, protocol, requests, runs, trials, combine } = sweep;
+  const { name, protocol, requests, runs, trials, combine, models = "all" } = sweep;
   const file: SweepFile = {
     ...{ format: 1, name, protocol, requests, runs },
     ...(trials && { trials }),
     ...(combine?.length && { combine }),
+    ...(models !== "all" && { models }),
   };
   const bytes = Buffer.from(`${JSON.stringify(file, null, 2)}\n`, "utf8");
   replaceFile(sweepPaths(folder).sweep, (write) => write(bytes));
@@ -172,6 +175,7 @@ const sweepSchema: Schema<SweepFile> = v.looseObject({
   requests: v.array(v.unknown(), "a list"),
   runs: wholeSchema,
   combine: v.optional(v.array(v.picklist(combinationKinds, combinationKinds.join(", ")), "a list")),
+  models: v.optional(v.picklist(["all", "chosen", "none"], "all, chosen or none")),
   trials: v.optional(v.record(v.string(), v.array(wholeSchema, "seeds"), "seeds by dataset")),
 });
 

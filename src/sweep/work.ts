@@ -14,6 +14,7 @@ import { cancelToken, isCancelled } from "./cancel-marks.js";
 import { type Claim, Claims } from "./claim.js";
 import { readyCombinations } from "./combinations.js";
 import { HopelessCheck } from "./hopeless.js";
+import { ModelKeeper } from "./kept-models.js";
 import { makeCombination } from "./make-combination.js";
 import { makeRun } from "./make-run.js";
 import { namedRuns, readRunList } from "./run-list.js";
@@ -79,12 +80,14 @@ class Work implements Disposable {
   private readonly kept = new KeptPictures();
   private readonly device: string;
   private readonly claims: Claims;
+  private readonly models: ModelKeeper;
   /** The ids of combinations that could not be created. */
   private readonly uncombined = new Set<string>();
 
   constructor(private readonly options: WorkOptions) {
     checkSweepPlaces(options.folder);
     this.device = options.device ?? defaultDevice();
+    this.models = new ModelKeeper(options.folder);
     const all = readRunList(options.folder);
     this.claims = new Claims(options.folder, options.only ? namedRuns(all, options.only) : all, options.first);
   }
@@ -152,6 +155,7 @@ class Work implements Disposable {
         return null;
       }
       endAttempt(folder, id);
+      if (outcome.done) this.models.afterRun(claim.run);
       if (outcome.done) onEvent({ event: "done", id, seconds: (performance.now() - begun) / 1000 });
       else onEvent({ event: "stopped", id, step: outcome.steps });
       return outcome.done || marks.thisRunOnly() ? null : "asked to stop";

@@ -4,6 +4,7 @@
  */
 
 import { renameSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
 import { writeFigure } from "../drawing/write-figure.js";
 import { scope } from "../engine/scope.js";
 import { readBytes } from "../files/open-file.js";
@@ -11,21 +12,26 @@ import { replaceFile } from "../files/replace-file.js";
 import { syncFolder } from "../files/sync-folder.js";
 import { DONE_FILE } from "../records/run.js";
 import { readRecords } from "../records/store.js";
-import { trainDomainsOf } from "../settings/settings.js";
+import { type TrainSettings, trainDomainsOf } from "../settings/settings.js";
 import { solveNeighbours, solveProbe } from "./exact-probe.js";
 import { runFigures } from "./figures.js";
 import { addDistance } from "./model-distance.js";
 import { writeModel } from "./model-file.js";
 import { addBody, replaceHead } from "./probe-model.js";
 import { VALIDATED_FILE } from "./retrain-length.js";
+import type { RunFolder } from "./run-folder.js";
 import { averageWords, lostWords } from "./run-words.js";
 import type { Running } from "./running.js";
 import { withAverage } from "./with-average.js";
 
-/** Finishes a run. `beforeDone` receives the pictures that could not be read, with the reasons. */
+/**
+ * Finishes a run. `beforeDone` receives the pictures that could not be read, with the reasons. `keepBest` keeps the best
+ * weights of a run whose model is an average.
+ */
 export async function finishRun(
   run: Running,
   beforeDone: (lost: ReadonlyMap<string, string>) => Promise<void> | undefined,
+  keepBest: boolean,
 ): Promise<void> {
   const { plan, folder, progress } = run;
   run.learner.checkPenalties();
@@ -57,6 +63,18 @@ export async function finishRun(
   const { next, best, losses } = progress;
   const ended = { step: next - 1, best, hash: plan.settings.hash, ...(losses && { losses }) };
   folder.writeJson(plan.settings.retrain ? VALIDATED_FILE : DONE_FILE, ended);
+  if (!plan.settings.retrain) dropCheckpoint(folder, plan.settings, keepBest);
+}
+
+/** Deletes what only resuming needs, which is most of the size of a run. */
+export function dropCheckpoint(
+  folder: RunFolder,
+  { keepCheckpoint }: Pick<TrainSettings, "keepCheckpoint">,
+  keepBest: boolean,
+): void {
+  if (keepCheckpoint) return;
+  if (keepBest) rmSync(folder.lastCheckpoint, { force: true });
+  else rmSync(dirname(folder.lastCheckpoint), { recursive: true, force: true });
 }
 
 /**

@@ -18,6 +18,7 @@ import { DONE_FILE, RETRAINED } from "../records/run.js";
 import { readRecords } from "../records/store.js";
 import { type Plan, withValidation } from "../settings/resolve.js";
 import type { TrainSettings } from "../settings/settings.js";
+import { dropCheckpoint } from "./finish-run.js";
 import type { Reporter } from "./reporter.js";
 import { type RetrainLength, readValidated, retrainLength } from "./retrain-length.js";
 import type { RunFolder } from "./run-folder.js";
@@ -29,7 +30,7 @@ export async function retrain(
   options: TrainOptions,
   trainOnce: (options: TrainOptions) => Promise<TrainOutcome>,
 ): Promise<TrainOutcome> {
-  const { plan, folder, reporter } = options;
+  const { plan, folder, reporter, keepBest = false } = options;
   const validated = readValidated(folder.path)!;
   const length = retrainLength(plan.settings, validated);
   if (!length) throw new DataError(`${folder.path}: retrain: the run has no evaluation that could choose its length`);
@@ -48,6 +49,7 @@ export async function retrain(
       folder: inner,
       reporter: reporterFor(folder, validated.step + 1, reporter),
       beforeDone: undefined,
+      keepBest: false,
       resumeWith: options.resumeWith ?? `nudge train --resume ${folder.path}`,
     });
     if (!outcome.done) return { ...outcome, steps: validated.step + 1 + outcome.steps };
@@ -61,6 +63,7 @@ export async function retrain(
   replaceFile(folder.file("model.safetensors"), (write) => write(model));
   const { step, best, losses } = validated;
   folder.writeJson(DONE_FILE, { step, best, hash: plan.settings.hash, ...(losses && { losses }) });
+  dropCheckpoint(folder, plan.settings, keepBest);
   return { done: true, steps: step + length.last + 2, best };
 }
 

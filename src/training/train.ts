@@ -60,6 +60,8 @@ export interface TrainOptions {
   readonly kept?: KeptPictures;
   /** The version of the program, which is recorded. */
   readonly version?: string;
+  /** Keep the best weights of a run whose model is an average or was trained again, for soups of them. By default only the model stays. */
+  readonly keepBest?: boolean;
   /** Called after the model is written and before the run counts as done, for example to evaluate the model. */
   readonly beforeDone?: (run: EndedRun) => Promise<void>;
 }
@@ -234,7 +236,8 @@ class Loop implements Disposable {
       await turn(); // processes signals and timers
     }
     const beforeDone = (lost: ReadonlyMap<string, string>) => options.beforeDone?.({ ...run, lost });
-    if (!(await unlessStopped(() => finishRun(run, beforeDone)))) return this.stoppedAfter(progress.next - 1);
+    if (!(await unlessStopped(() => finishRun(run, beforeDone, options.keepBest ?? false))))
+      return this.stoppedAfter(progress.next - 1);
     return { done: true, steps: progress.next, best: progress.best };
   }
 

@@ -18,7 +18,7 @@ afterAll(() => rmSync(plenty, { recursive: true, force: true }));
 
 const TRAIN = [
   "train --data shapes --test-domain textured --algorithm SWAD-NU --steps 9 --eval-every 2 --batch-size 4 --threads 1 --quiet",
-  "data.perCell=3 data.size=16 warmup=2 swad.converge=2",
+  "data.perCell=3 data.size=16 warmup=2 swad.converge=2 keepCheckpoint=true",
 ]
   .join(" ")
   .split(" ");

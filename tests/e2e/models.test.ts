@@ -55,7 +55,7 @@ beforeAll(async () => {
 }, 60_000);
 
 async function trainOne(path: string, lr: number): Promise<void> {
-  const plan = await resolve({ ...request, batchSize: 4, lr, threads: 1 });
+  const plan = await resolve({ ...request, batchSize: 4, lr, threads: 1, keepCheckpoint: true });
   using owned = await RunFolder.own(path);
   owned.writeJson("settings.json", plan.settings);
   await train({ plan, folder: owned });
@@ -143,7 +143,7 @@ test("eval of the training folder reports the training pictures, and evaluates t
 test("eval compares a model with another on the same pictures", async () => {
   expect(await used("eval", "--data", data, "--domain", "sketch", "--against", run)).toBe(0); // itself
   expect(printed.stdout).toMatch(
-    /\nCompared with \S+ on the same pictures:\ndomain .*\nsketch +16 +([\d.]+) +\1 +0 +0 +\+0\.0 +-[\d.]+ to \+[\d.]+\n16 pictures are not enough to show which model is better\n$/,
+    /\nCompared with \S+ on the same pictures:\ndomain .*\nsketch +16 +([\d.]+) +\1 +0 +0 +0\.0 +-[\d.]+ to \+[\d.]+\n16 pictures are not enough to show which model is better\n$/,
   );
   const other = join(folder, "another.safetensors");
   writeMadeModel(other, { inputShape: [3, 224, 224], classes: ["y", "other"] }); // it knows one of the classes

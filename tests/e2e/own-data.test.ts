@@ -231,7 +231,15 @@ test("tables include probes with held-out domains, and exclude those on all doma
 test("a stopped probe resumes to the same bytes, and has its network under each map of an algorithm with two", async () => {
   const request = { data: pictures.root, probe: true, testDomains: "shop", backbone: "toy-cnn", pretrained: false };
   const method = { algorithm: "mdsdi", regularizers: "nuclear-norm", averaging: "swad" };
-  const plan = await resolve({ ...request, ...method, batchSize: 2, steps: 5, evaluateEvery: 2, threads: 1 });
+  const plan = await resolve({
+    ...request,
+    ...method,
+    batchSize: 2,
+    steps: 5,
+    evaluateEvery: 2,
+    threads: 1,
+    keepCheckpoint: true,
+  });
   const trainIn = async (name: string, stopAfter?: number): Promise<string> => {
     using run = await RunFolder.own(join(folder, name));
     let asked = 0;

@@ -80,7 +80,7 @@ test("a stopped sweep resumes; the same plan runs only what is missing; clean li
 }, async () => {
   const { sweep, runs } = await plan(
     "stopped",
-    "--trials 1 --test-domains filled,outlined --steps 150 --eval-every 75",
+    "--trials 1 --test-domains filled,outlined --steps 150 --eval-every 75 keepCheckpoint=true",
   );
   const started = run(sweep, "--jobs 1 --threads 1");
   await until(() => isBegun(sweep), "no run was begun");

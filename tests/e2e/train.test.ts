@@ -58,7 +58,7 @@ beforeAll(async () => {
 test("the run folder has exactly the documented files", () => {
   const found = readdirSync(swadRun).sort();
   const files = ["environment.json", "log.txt", "model.safetensors", "records.jsonl", "settings.json", "timing.jsonl"];
-  expect(found).toEqual(["checkpoint", "done", "events", "figures", ...files].sort());
+  expect(found).toEqual(["done", "events", "figures", ...files].sort());
   const figures = ["accuracy", "loss", "ranks", "spectrum"].flatMap((name) => [`${name}.png`, `${name}.svg`]);
   expect(readdirSync(join(swadRun, "figures"))).toEqual(figures);
   expect(readdirSync(join(swadRun, "events"))).toHaveLength(1);
@@ -174,7 +174,7 @@ test.each(Object.keys(algorithms))(
   async (algorithm) => {
     const needsStages = algorithms[algorithm].backbone?.stages;
     const request = { algorithm, averaging: "moving-average", start: 2, ...(needsStages && { backbone: "toy-cnn" }) };
-    const tiny = { ...request, steps: 7, evaluateEvery: 4, "data.perCell": 2 };
+    const tiny = { ...request, steps: 7, evaluateEvery: 4, "data.perCell": 2, keepCheckpoint: true };
     const [calm, rough] = [`${algorithm}-calm`, `${algorithm}-rough`];
     await trainIn(calm, tiny);
     await trainIn(rough, tiny, 3);
@@ -193,7 +193,7 @@ test.each(Object.keys(algorithms))(
 test("a channels-last network, resumed on two threads, ends in the same bytes", async () => {
   const averages = { averaging: "swad,moving-average", "moving-average.start": 0, "swad.converge": 1 };
   const network = { backbone: "mobilenet_v2", pretrained: false, threads: 2 };
-  const request = { ...averages, ...network, steps: 4, evaluateEvery: 2, "data.perCell": 2 };
+  const request = { ...averages, ...network, steps: 4, evaluateEvery: 2, "data.perCell": 2, keepCheckpoint: true };
   using learner = makeLearner(await resolve({ ...TINY, ...request }));
   expect(learner.stateDict().get("backbone.features.0.0.weight")?.isChannelsLast).toBe(true);
   const calm = await trainIn("last-calm", request);
