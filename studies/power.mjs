@@ -4,6 +4,9 @@
  * zero, if differences are normal with this mean and standard deviation.
  *
  *     node studies/power.mjs --difference 1.0 --deviation 1.07 --trials 10
+ *     node studies/power.mjs --margin 0.5 --deviation 0.58 --trials 5
+ *
+ * With a margin, it is the power of showing equivalence: the probability that the 90 % interval lies within ± the margin if the true difference is zero.
  */
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -21,36 +24,46 @@ function integral(of, from, to, pieces = 2000) {
   return (total * width) / 3;
 }
 
+/** The probability that a standard normal value is below z. @param {number} z */
+const below = (z) => (z < -8 ? 0 : z > 8 ? 1 : 0.5 + Math.sign(z) * integral(density, 0, Math.abs(z), 60));
+
 /**
- * The probability of an interval that excludes zero. The sample deviation s of n normal values follows the chi distribution with n − 1 degrees of freedom,
- * independently of their mean, so it is the integral over s of the probability that |mean| is above t·s/√n.
+ * The mean of a probability that depends on the sample deviation s = x/√df of normal values with deviation 1: √df·s follows the chi distribution,
+ * independently of the mean.
  *
- * @param {{ difference: number, deviation: number, trials: number }} expected
+ * @param {number} df @param {(s: number) => number} given
  */
-export function power({ difference, deviation, trials }) {
-  const df = trials - 1;
-  const critical = criticalT(0.95, df);
-  const shift = (difference / deviation) * Math.sqrt(trials);
-  const below = (/** @type {number} */ z) =>
-    z < -8 ? 0 : z > 8 ? 1 : 0.5 + Math.sign(z) * integral(density, 0, Math.abs(z), 60);
-  // The density of x = √(chi-squared), without its constant, which the second integral gives.
-  const weight = (/** @type {number} */ x) => x ** (df - 1) * Math.exp(-(x ** 2) / 2);
+function overDeviations(df, given) {
+  const weight = (/** @type {number} */ x) => x ** (df - 1) * Math.exp(-(x ** 2) / 2); // the density, without its constant
   const most = Math.sqrt(df) + 8;
-  const excluded = (/** @type {number} */ x) => {
-    const limit = (critical * x) / Math.sqrt(df);
-    return 1 - below(limit - shift) + below(-limit - shift);
-  };
-  return integral((x) => weight(x) * excluded(x), 0, most) / integral(weight, 0, most);
+  return integral((x) => weight(x) * given(x / Math.sqrt(df)), 0, most) / integral(weight, 0, most);
+}
+
+/** The probability that the 95 % interval excludes zero. @param {{ difference: number, deviation: number, trials: number }} expected */
+export function power({ difference, deviation, trials }) {
+  const critical = criticalT(0.95, trials - 1);
+  const shift = (difference / deviation) * Math.sqrt(trials);
+  return overDeviations(trials - 1, (s) => 1 - below(critical * s - shift) + below(-critical * s - shift));
+}
+
+/** The probability that the 90 % interval lies within ± the margin, if the true difference is zero. @param {{ margin: number, deviation: number, trials: number }} expected */
+export function equivalencePower({ margin, deviation, trials }) {
+  const critical = criticalT(0.9, trials - 1);
+  const edge = (margin / deviation) * Math.sqrt(trials);
+  return overDeviations(trials - 1, (s) => Math.max(0, 2 * below(edge - critical * s) - 1));
 }
 
 if (process.argv[1] !== undefined && resolve(process.argv[1]) === fileURLToPath(import.meta.url)) {
-  const { values } = parseArgs({
-    options: { difference: { type: "string" }, deviation: { type: "string" }, trials: { type: "string" } },
-  });
-  const [difference, deviation, trials] = [values.difference, values.deviation, values.trials].map(Number);
-  if (!(deviation > 0 && trials >= 2 && Number.isFinite(difference))) {
-    process.stderr.write("power: expected --difference, --deviation above 0 and --trials of at least 2\n");
+  const names = /** @type {const} */ (["difference", "margin", "deviation", "trials"]);
+  const { values } = parseArgs({ options: Object.fromEntries(names.map((name) => [name, { type: "string" }])) });
+  const [difference, margin, deviation, trials] = names.map((name) => Number(values[name]));
+  const isEquivalence = values.margin !== undefined;
+  if (!(deviation > 0 && trials >= 2 && (isEquivalence ? margin > 0 : Number.isFinite(difference)))) {
+    process.stderr.write("power: expected --difference or --margin, --deviation above 0, and --trials of at least 2\n");
     process.exit(2);
   }
-  process.stdout.write(`power ${(100 * power({ difference, deviation, trials })).toFixed(0)} %\n`);
+  const value = isEquivalence
+    ? equivalencePower({ margin, deviation, trials })
+    : power({ difference, deviation, trials });
+  process.stdout.write(`power ${(100 * value).toFixed(0)} %\n`);
 }

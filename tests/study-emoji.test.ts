@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { RunRecord } from "../src/records/record.js";
 import { HELD_OUT, TRIALS } from "../studies/emoji/design.mjs";
-import { power } from "../studies/power.mjs";
+import { equivalencePower, power } from "../studies/power.mjs";
 import { inFolder, writeRun } from "./support/run-folders.js";
 
 const result = (...args: string[]): { status: number | null; stdout: string; stderr: string } =>
@@ -128,4 +128,9 @@ test("the power is that of the noncentral t distribution", () => {
     { difference: 0, deviation: 1, trials: 4, expected: 0.05 },
   ];
   for (const { expected, ...given } of cases) expect(power(given)).toBeCloseTo(expected, 4);
+});
+
+test("the power of equivalence is the exact one", () => {
+  // scipy.integrate.quad over scipy.stats.chi, version 1.10
+  expect(equivalencePower({ margin: 0.5, deviation: 0.576, trials: 5 })).toBeCloseTo(0.18587, 4);
 });

@@ -180,9 +180,13 @@ test("each held-out domain by itself has the difference late in training with it
     const { status, stdout } = run("domains", folder);
     expect(status).toBe(0);
     const [head, , ...rows] = stdout.trim().split("\n");
-    expect(head).toBe(`| comparison | dataset | ${pacsDomains.join(" | ")} |`);
+    expect(head).toBe(`| comparison | dataset | ${pacsDomains.join(" | ")} | weighted by pictures |`);
     const same = "-5.00 (–)"; // all trials are equal
-    expect(rows).toEqual([`| P1: ERM-NU − ERM | PACS | +1.50 (-4.85 … +7.85) | ${same} | ${same} | ${same} |`]);
+    // 2,048 of 9,991 pictures are paintings: -3.770 and -3.565, so -3.668 ± 12.71 · 0.1025.
+    const weighted = "-3.67 (-4.97 … -2.37)";
+    expect(rows).toEqual([
+      `| P1: ERM-NU − ERM | PACS | +1.50 (-4.85 … +7.85) | ${same} | ${same} | ${same} | ${weighted} |`,
+    ]);
   });
   expect(run("domains").status).toBe(2);
 });
