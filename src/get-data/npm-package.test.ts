@@ -128,7 +128,7 @@ test("without a network, without npm and where downloads are forbidden the error
   const { wanted, to } = await setUp();
   vi.stubEnv("npm_config_registry", "http://127.0.0.1:9");
   await expect(getNpmFiles(wanted, ["icons.json"], to)).rejects.toThrow(
-    /did not answer as a registry \(ECONNREFUSED.*npm config list.*Without a network: npm pack/,
+    /no answer from npm's registry \(ECONNREFUSED.*npm config list.*Without a network: npm pack/,
   );
   vi.stubEnv("npm_execpath", "");
   vi.stubEnv("PATH", "/nowhere");
