@@ -59,6 +59,9 @@ export function pluginFilesOf(used: readonly (readonly [kind: DefinitionKind, id
   return [...new Set(found)].sort((a, b) => (a.file < b.file ? -1 : 1));
 }
 
+/** Whether a plug-in file of this name has been loaded. */
+export const isPluginFileLoaded = (name: string): boolean => [...files.values()].some(({ file }) => file === name);
+
 /** Whether a plug-in of this content has been loaded. */
 export const isPluginLoaded = ({ sha256 }: PluginFile): boolean =>
   [...files.values()].some((file) => file.sha256 === sha256);

@@ -44,6 +44,9 @@ export async function loadPlugins(paths: readonly string[]): Promise<void> {
   process.env[PLUGINS_VARIABLE] = all.join(delimiter);
 }
 
+/** The paths of the plug-ins that are loaded. */
+export const loadedPlugins = (): string[] => [...loaded.keys()];
+
 /** Throws if something was made with plug-ins that are not loaded or have changed since. */
 export function requirePlugins(files: readonly PluginFile[], where: string): void {
   const missing = files.find((file) => !isPluginLoaded(file));

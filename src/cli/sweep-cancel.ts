@@ -4,6 +4,7 @@ import { Command } from "commander";
 import { shellWord } from "../files/shell-words.js";
 import { cancelAll, cancelRun } from "../sweep/cancel-marks.js";
 import { launchers } from "../sweep/launchers/index.js";
+import { runCommand } from "../sweep/run-command.js";
 import { namedRuns } from "../sweep/run-list.js";
 import { planLines, readSweepFile } from "../sweep/sweep-folder.js";
 
@@ -27,7 +28,7 @@ Examples:
 }
 
 async function cancel(folder: string, words: readonly string[], write: Write): Promise<void> {
-  readSweepFile(folder); // throws if it is not a sweep
+  const sweep = readSweepFile(folder); // throws if it is not a sweep
   const where = shellWord(folder);
   if (words.length > 0) {
     const chosen = namedRuns([...planLines(folder)], words);
@@ -39,5 +40,5 @@ async function cancel(folder: string, words: readonly string[], write: Write): P
   cancelAll(folder);
   for (const { cancel: takeBack } of Object.values(launchers))
     for (const line of (await takeBack?.(folder)) ?? []) write(`${line}\n`);
-  write(`cancelled: active runs write a checkpoint and stop; resume with: nudge sweep run ${where}\n`);
+  write(`cancelled: active runs write a checkpoint and stop; resume with: ${runCommand(folder, sweep)}\n`);
 }

@@ -6,7 +6,8 @@ import type { Estimate } from "../sweep/estimate.js";
 import type { Growth } from "../sweep/grow-plan.js";
 import { type KeptModels, keptModels } from "../sweep/kept-models.js";
 import type { MadePlan, PlanRequest } from "../sweep/make-plan.js";
-import type { PlannedRun } from "../sweep/sweep-folder.js";
+import { runCommand } from "../sweep/run-command.js";
+import { type PlannedRun, readSweepFile } from "../sweep/sweep-folder.js";
 
 /** Everything about a new plan that is printed. */
 export interface PlanOutcome {
@@ -50,7 +51,7 @@ export function planInWords({ made, folder, growth, existing, estimate, dryRun }
       : `${folder}: ${growth.added.length === 0 ? "nothing new" : `${runs(growth.added.length)} added`}${where}`,
   );
   if (!dryRun)
-    lines.push("", `Next:  nudge sweep run ${shellWord(folder)}`, `       nudge report ${shellWord(folder)}`);
+    lines.push("", `Next:  ${runCommand(folder, readSweepFile(folder))}`, `       nudge report ${shellWord(folder)}`);
   return `${lines.join("\n")}\n`;
 }
 

@@ -13,6 +13,7 @@ import { type PlannedRun, uncountedPlan } from "../sweep/sweep-folder.js";
 import { addKeyFlags, flagOf, keysIn } from "./key-flags.js";
 import { withWeights } from "./offer-weights.js";
 import { oneOf, realNumber } from "./parse-options.js";
+import { loadedPlugins } from "./plugins.js";
 import type { PlanOutcome } from "./sweep-plan-words.js";
 import { terminalLine } from "./terminal-line.js";
 import { checkFolder } from "./writable-place.js";
@@ -231,7 +232,9 @@ async function plan(pairs: readonly string[], flags: PlanFlags, write: Write): P
   const estimate = flags.measure === false || news.added.length === 0 ? undefined : await measure(news.added, seconds);
   const costs = new Map(news.added.map(({ id }, i) => [id, estimate && toTenths(estimate.seconds[i])]));
   const runs = estimate ? made.runs.map((run) => ({ ...run, cost: costs.get(run.id) })) : made.runs;
-  const growth: Growth = flags.dryRun ? news : await growPlan(folder, made.words, runs);
+  const growth: Growth = flags.dryRun
+    ? news
+    : await growPlan(folder, { ...made.words, plugins: loadedPlugins() }, runs);
   const existing = existingRuns(folder, made.runs);
   if (flags.json) {
     write(`${JSON.stringify(planAsData({ made, folder, growth, existing, estimate }))}\n`);

@@ -3,12 +3,12 @@
 import { rmSync } from "node:fs";
 import { Command } from "commander";
 import { UsageError } from "../errors.js";
-import { shellWord } from "../files/shell-words.js";
 import { StatusReader } from "../run-index/status.js";
 import { forgetAttempts } from "../sweep/attempts.js";
 import { cancelledIds, uncancelRun } from "../sweep/cancel-marks.js";
+import { runCommand } from "../sweep/run-command.js";
 import { namedRuns } from "../sweep/run-list.js";
-import { checkSweepPlaces, planLines, sweepPaths } from "../sweep/sweep-folder.js";
+import { checkSweepPlaces, planLines, readSweepFile, sweepPaths } from "../sweep/sweep-folder.js";
 import { RunFolder } from "../training/run-folder.js";
 
 type Write = (text: string) => void;
@@ -51,7 +51,7 @@ function retry(folder: string, words: readonly string[], fresh: boolean, write: 
   write(
     chosen.length === 0
       ? "no run has failed, so there is nothing to restore\n"
-      : `${count} restored; resume with: nudge sweep run ${shellWord(folder)}\n`,
+      : `${count} restored; resume with: ${runCommand(folder, readSweepFile(folder))}\n`,
   );
 }
 

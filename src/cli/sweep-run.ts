@@ -8,10 +8,13 @@ import { quoteWords } from "../files/shell-words.js";
 import { launch } from "../sweep/launch.js";
 import { visibleGpus } from "../sweep/launchers/gpus.js";
 import { type LaunchEnd, launcherNamed, launchers } from "../sweep/launchers/index.js";
+import { checkPlugins, runCommand } from "../sweep/run-command.js";
+import { readSweepFile, type SweepFile } from "../sweep/sweep-folder.js";
 import { RESUMABLE } from "./failure.js";
 import { withWeights } from "./offer-weights.js";
 import { ownCommand } from "./own-command.js";
 import { wholeNumber } from "./parse-options.js";
+import { loadedPlugins } from "./plugins.js";
 import { onStopLevels } from "./stop-levels.js";
 import { type RuleFlags, rulesIn, withRules } from "./sweep-flags.js";
 import { addPlanOptions, askedBy, checkPlace, folderFor, type PlanFlags, planFlagsIn } from "./sweep-plan.js";
@@ -129,7 +132,7 @@ async function planFirst(pairs: readonly string[], flags: RunFlags): Promise<str
   const request = askedBy(pairs, flags);
   const made = await withWeights(() => makePlan(request), flags.yes);
   const folder = folderFor(made, flags);
-  const { runs, added } = await growPlan(folder, made.words, made.runs);
+  const { runs, added } = await growPlan(folder, { ...made.words, plugins: loadedPlugins() }, made.runs);
   process.stderr.write(`${folder}: ${runs} runs planned, ${added.length} of them new\n`);
   for (const note of made.notes) process.stderr.write(`note: ${note}\n`);
   return folder;
@@ -137,6 +140,8 @@ async function planFirst(pairs: readonly string[], flags: RunFlags): Promise<str
 
 /** Executes the sweep in a folder. */
 async function runSweep(dir: string, flags: RunFlags): Promise<void> {
+  const sweep = readSweepFile(dir);
+  checkPlugins(dir, sweep);
   const launcher = launcherNamed(flags.launcher ?? (visibleGpus().length > 0 ? "gpus" : "local"));
   const rules = rulesIn(flags);
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -161,7 +166,7 @@ async function runSweep(dir: string, flags: RunFlags): Promise<void> {
     say,
     print: (line) => void process.stdout.write(`${line}\n`),
   });
-  say(endLine(end, dir, { runs, done }));
+  say(endLine(end, dir, { runs, done, sweep }));
   process.exitCode = exitCode(end, runs - done);
 }
 
@@ -192,7 +197,11 @@ function readOptionsFile(path: string): Record<string, unknown> {
   return parsed as Record<string, unknown>;
 }
 
-function endLine(end: LaunchEnd, dir: string, { runs, done }: { runs: number; done: number }): string {
+function endLine(
+  end: LaunchEnd,
+  dir: string,
+  { runs, done, sweep }: { runs: number; done: number; sweep: SweepFile },
+): string {
   const folder = quoteWords([dir]);
   const status = `nudge sweep status ${folder}`;
   switch (end) {
@@ -201,7 +210,7 @@ function endLine(end: LaunchEnd, dir: string, { runs, done }: { runs: number; do
     case "stopped":
     case "cancelled":
     case "enough":
-      return `${end === "enough" ? "stopped after --runs" : end}: ${done} of ${runs} done; resume with: nudge sweep run ${folder}`;
+      return `${end === "enough" ? "stopped after --runs" : end}: ${done} of ${runs} done; resume with: ${runCommand(dir, sweep)}`;
     case "too many failures":
       return `too many runs failed, so no more were started: ${done} of ${runs} done; see: ${status}`;
     case "settled":

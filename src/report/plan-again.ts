@@ -4,6 +4,7 @@ import { shellWord } from "../files/shell-words.js";
 import { withoutPackEnding } from "../pack/pack-file.js";
 import { isObject } from "../records/json-lines.js";
 import type { ReportedSweep } from "../run-index/indexed-sweep.js";
+import { pluginWords } from "../sweep/run-command.js";
 
 /** What is given as an option; everything else is given as a setting, `steps=300`. */
 const OPTIONS: Readonly<Record<string, string>> = {
@@ -52,10 +53,12 @@ export function planAgain(sweep: ReportedSweep, { pairs = false } = {}): string 
 }
 
 /** A command that ends in the folder of a sweep; a packed one must be unpacked first. */
-export function commandOn({ folder, packed }: ReportedSweep, command: string): string {
-  if (!packed) return `${command} ${shellWord(folder)}`;
+export function commandOn(sweep: ReportedSweep, command: string): string {
+  const { folder, packed } = sweep;
+  const plugins = /^nudge sweep (run|plan)\b/.test(command) ? pluginWords(sweep) : "";
+  if (!packed) return `${command} ${shellWord(folder)}${plugins}`;
   const unpacked = shellWord(withoutPackEnding(folder));
-  return `nudge unpack ${shellWord(folder)} --out ${unpacked} && ${command} ${unpacked}`;
+  return `nudge unpack ${shellWord(folder)} --out ${unpacked} && ${command} ${unpacked}${plugins}`;
 }
 
 const valuesIn = (value: unknown): string[] =>

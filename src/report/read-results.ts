@@ -16,6 +16,7 @@ import { readSwad } from "../records/swad.js";
 import type { Found, Listed } from "../run-index/folder-scan.js";
 import type { ReportedSweep } from "../run-index/indexed-sweep.js";
 import { RunIndex } from "../run-index/run-index.js";
+import { runCommand } from "../sweep/run-command.js";
 
 export interface Results {
   /** In the order of folder names. */
@@ -166,7 +167,7 @@ class Reader implements Results {
     const any = children.some((runs) => this.orNoted(() => this.takeChildren(runs, this.index.scan.at(runs))));
     this.forgetEarly(notes, stored);
     if (!any && sweep?.firstFailure === null)
-      this.notes.push(`${path}: no run of the sweep has started; start it with: nudge sweep run ${path}`);
+      this.notes.push(`${path}: no run of the sweep has started; start it with: ${runCommand(path, sweep ?? {})}`);
     return true;
   }
 

@@ -24,6 +24,8 @@ export interface ReportedSweep {
   readonly trials: Readonly<Record<string, readonly number[]>>;
   /** The requests in `sweep.json`, one for each call of `nudge sweep plan`. */
   readonly asked?: readonly unknown[];
+  /** The plug-ins with which it was planned. */
+  readonly plugins?: readonly string[];
   /** Decisions about runs, by id. */
   readonly verdicts: ReadonlyMap<string, Verdict>;
   /** A short description of the first run in the plan that failed. */
@@ -82,11 +84,12 @@ export class IndexedSweep {
 
   /** The sweep for reports; throws if it cannot be read. */
   reported(): ReportedSweep {
-    const { trials = {}, runs: planned, requests: asked } = this.file;
+    const { trials = {}, runs: planned, requests: asked, plugins } = this.file;
     const { files, verdicts } = this;
     return {
       folder: files.path,
       ...(!(files instanceof FolderFiles) && { packed: true }),
+      ...(plugins && { plugins }),
       ...{ planned, trials, asked, verdicts, firstFailure: this.firstFailure() },
     };
   }

@@ -2,6 +2,7 @@
 
 import { showLine } from "../data/show-name.js";
 import { shellWord } from "../files/shell-words.js";
+import { runCommand } from "../sweep/run-command.js";
 import { RUN_STATES, stateWord } from "../sweep/run-state.js";
 import { shortLine } from "../sweep/short-titles.js";
 import { duration } from "../training/reporter.js";
@@ -105,10 +106,10 @@ function failedLines(shown: readonly RunStatus[], folder: string): string[] {
 }
 
 /** What to do next. */
-function nextLine({ folder, runs: total, counts }: SweepStatus): string {
+function nextLine({ folder, runs: total, counts, plugins }: SweepStatus): string {
   const where = shellWord(folder);
   if (counts.done === total) return `all done; print tables with: nudge report ${where}`;
   if (counts.running > 0) return `print the current tables with: nudge report ${where}`;
-  if (counts.waiting > 0) return `no process is working on it; resume with: nudge sweep run ${where}`;
+  if (counts.waiting > 0) return `no process is working on it; resume with: ${runCommand(folder, { plugins })}`;
   return `restore failed and cancelled runs with: nudge sweep retry ${where}`;
 }

@@ -32,6 +32,8 @@ export interface RunStatus {
 export interface SweepStatus {
   readonly folder: string;
   readonly name: string;
+  /** The plug-ins with which it was planned. */
+  readonly plugins?: readonly string[];
   readonly runs: number;
   /** Settings that all runs share, which are omitted from their titles here. */
   readonly settings: readonly string[];
@@ -91,6 +93,7 @@ export class StatusReader {
     return {
       folder: this.folder,
       name: this.sweep.file.name,
+      ...(this.sweep.file.plugins && { plugins: this.sweep.file.plugins }),
       runs: this.sweep.plan.length,
       settings: this.shared,
       counts,

@@ -45,6 +45,8 @@ export interface PlanWords extends Pick<SweepFile, "name" | "protocol"> {
   readonly request: unknown;
   /** The combinations of the runs of a trial. */
   readonly combine?: SweepFile["combine"];
+  /** The paths of the loaded plug-ins. */
+  readonly plugins?: readonly string[];
   /** The models that stay; by default as planned before. */
   readonly models?: SweepFile["models"];
 }
@@ -67,6 +69,7 @@ export async function growPlan(folder: string, description: PlanWords, wanted: r
     requests: union(file?.requests ?? [], [description.request]),
     combine: union(file?.combine ?? [], description.combine ?? []),
     models: description.models ?? file?.models,
+    plugins: union(file?.plugins ?? [], description.plugins ?? []),
   };
   checkKept(grown);
   const { added, moved } = growth;

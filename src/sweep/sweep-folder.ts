@@ -58,6 +58,8 @@ export interface SweepFile {
   readonly trials?: Readonly<Record<string, readonly number[]>>;
   /** The combinations of the runs of a method within a trial; absent if there are none. */
   readonly combine?: readonly CombinationKind[];
+  /** The paths of the plug-ins with which it was planned; absent if there were none. */
+  readonly plugins?: readonly string[];
   /** The models that stay on disk (kept-models.ts); absent for all. */
   readonly models?: "all" | "chosen" | "none";
 }
@@ -124,12 +126,13 @@ export function writePlan(folder: string, sweep: Omit<SweepFile, "format" | "run
 
 /** Writes `sweep.json` for a plan whose runs are written. */
 export function writeSweepFile(folder: string, sweep: Omit<SweepFile, "format">): void {
-  const { name, protocol, requests, runs, trials, combine, models = "all" } = sweep;
+  const { name, protocol, requests, runs, trials, combine, models = "all", plugins } = sweep;
   const file: SweepFile = {
     ...{ format: 1, name, protocol, requests, runs },
     ...(trials && { trials }),
     ...(combine?.length && { combine }),
     ...(models !== "all" && { models }),
+    ...(plugins?.length && { plugins }),
   };
   const bytes = Buffer.from(`${JSON.stringify(file, null, 2)}\n`, "utf8");
   replaceFile(sweepPaths(folder).sweep, (write) => write(bytes));
@@ -175,6 +178,7 @@ const sweepSchema: Schema<SweepFile> = v.looseObject({
   requests: v.array(v.unknown(), "a list"),
   runs: wholeSchema,
   combine: v.optional(v.array(v.picklist(combinationKinds, combinationKinds.join(", ")), "a list")),
+  plugins: v.optional(textsSchema),
   models: v.optional(v.picklist(["all", "chosen", "none"], "all, chosen or none")),
   trials: v.optional(v.record(v.string(), v.array(wholeSchema, "seeds"), "seeds by dataset")),
 });

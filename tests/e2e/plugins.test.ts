@@ -168,3 +168,48 @@ test("invalid plug-ins are refused with a message", async () => {
     expect(answers[i], which).toContain(words);
   }
 });
+
+test("a sweep remembers its plug-ins: the command that status prints resumes it, and without them nothing starts", async () => {
+  const sweep = join(folder, "sweep");
+  const words = [
+    "--data",
+    "shapes",
+    "--algorithms",
+    "MySD",
+    "--test-domains",
+    "filled",
+    "--trials",
+    "2",
+    "--steps",
+    "3",
+  ];
+  const settings = ["batchSize=4", "data.perCell=2", "data.size=16", "--no-measure"];
+  const planned = await nudge("sweep", "plan", ...words, ...settings, "--out", sweep, "--plugin", algorithm);
+  const command = `nudge sweep run ${sweep} --plugin ${algorithm}`;
+  expect(planned.stdout).toContain(`Next:  ${command}\n`);
+  const refused = await nudge("sweep", "run", sweep);
+  expect(refused).toMatchObject({ code: 2 });
+  expect(refused.stderr).toContain(`name it again: ${command}`);
+
+  const first = await nudge(
+    "sweep",
+    "run",
+    sweep,
+    "--plugin",
+    algorithm,
+    "--runs",
+    "1",
+    "--jobs",
+    "1",
+    "--threads",
+    "1",
+  );
+  expect(first.stderr).toContain(`stopped after --runs: 1 of 2 done; resume with: ${command}\n`);
+  const { stdout } = await nudge("sweep", "status", sweep);
+  const [, printed] = /resume with: nudge (.+)$/m.exec(stdout)!;
+  expect(`nudge ${printed}`).toBe(command);
+  expect((await nudge("report", sweep)).stdout).toContain(`Run the rest with: ${command}`);
+  const resumed = await nudge(...printed.split(" "), "--jobs", "1");
+  expect(resumed.code).toBe(0);
+  expect(resumed.stderr).toContain("all 2 done");
+});
