@@ -210,11 +210,11 @@ function measureAll(wanted, first, last) {
 
 const mean = (/** @type {number[]} */ numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
 
-/** A mean over trials with its standard error, if there are several. @param {number[]} trials */
+/** A mean over trials with its standard error, if there are several: the population's deviation over √trials, as in the tables of `nudge report`. @param {number[]} trials */
 function meanText(trials) {
   if (trials.length < 2) return percent(mean(trials));
   const squares = trials.map((each) => (each - mean(trials)) ** 2);
-  return `${percent(mean(trials))} ± ${percent(Math.sqrt(mean(squares) / (trials.length - 1)))}`;
+  return `${percent(mean(trials))} ± ${percent(Math.sqrt(mean(squares) / trials.length))}`;
 }
 
 /** Prints means over trials: one line per source, and the mean over sources. @param {Row[]} rows */

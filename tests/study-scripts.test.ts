@@ -343,3 +343,10 @@ test("a block whose weights are not set for the dataset and the backbone is not 
     expect(runIn(folder, "plan", ...words).stderr).toContain("not calibrated");
   });
 });
+
+test("recipes with three seeds count as the mean of all of them", () => {
+  const script = join(FOLDER, "../recipes/all-seeds.mjs");
+  const pack = join(FOLDER, "../../results/recipes-pacs.nudge");
+  const { stdout } = spawnSync(process.execPath, [script, pack], { encoding: "utf8" });
+  expect(stdout).toContain("| SWAD-NU | 81.8 | 81.7 | +0.61 (-0.19 … +1.42) |");
+});
