@@ -14,6 +14,7 @@ import { DATASET_OPTIONS, readPairs } from "../settings/read-request.js";
 import { cacheCommand } from "./data-cache.js";
 import { curveCommand } from "./data-curve.js";
 import { getCommand } from "./data-get.js";
+import { pickCommand } from "./data-pick.js";
 import { reviewCommand } from "./data-review.js";
 import { terminalLine } from "./terminal-line.js";
 import { checkFile } from "./writable-place.js";
@@ -113,6 +114,7 @@ export function dataCommand(write: Write = (text) => void process.stdout.write(t
     .addCommand(inspectCommand(write))
     .addCommand(reviewCommand(write))
     .addCommand(curveCommand(write))
+    .addCommand(pickCommand(write))
     .addCommand(verifyCommand(write))
     .addCommand(cacheCommand(write))
     .addHelpText(

@@ -95,6 +95,16 @@ const verbs: Readonly<Record<string, Verb>> = {
     plugins: true,
     load: async () => (await import("./eval.js")).evalCommand(),
   },
+  estimate: {
+    summary: "estimate a model's accuracy on pictures without labels",
+    plugins: true,
+    load: async () => (await import("./estimate.js")).estimateCommand(),
+  },
+  adapt: {
+    summary: "adapt a model to a new site with a few labelled pictures from it",
+    plugins: true,
+    load: async () => (await import("./adapt.js")).adaptCommand(),
+  },
   embed: {
     summary: "compute a model's features of pictures: files, rank, spectrum, map",
     plugins: true,

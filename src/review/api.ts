@@ -2,6 +2,8 @@
 
 /** `GET /items` */
 export interface ReviewItems {
+  /** Whether labels are checked, or given for the first time. */
+  readonly task: "review" | "label";
   readonly classes: readonly string[];
   /** The path of the manifest, and the command that trains with it. */
   readonly manifest: string;

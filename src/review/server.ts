@@ -13,12 +13,21 @@ import { type LocalServer, type LocalServerOptions, startLocalServer } from "../
 import { type PageFile, type PageParts, pageFiles, sendPageFile } from "../http/page-files.js";
 import type { ReviewedPicture } from "../own-data/label-review.js";
 import type { ReviewItems } from "./api.js";
-import type { ReviewedManifest } from "./reviewed-manifest.js";
+import type { Mark } from "./reviewed-manifest.js";
+
+/** Where decisions are stored. */
+interface Decisions {
+  readonly path: string;
+  readonly marks: ReadonlyMap<string, Mark>;
+  mark(file: string, label: string, mark: Mark): void;
+}
 
 export interface ReviewOptions {
-  readonly dataset: PictureDataset;
+  readonly dataset: Pick<PictureDataset, "root" | "classes">;
   readonly pictures: readonly ReviewedPicture[];
-  readonly manifest: ReviewedManifest;
+  readonly manifest: Decisions;
+  /** `label` if the pictures have no labels yet; `label` and `suggested` of a picture are then the predicted class. */
+  readonly task?: "review" | "label";
   /** The command that trains with the manifest. */
   readonly command: string;
   readonly port?: number;
@@ -89,12 +98,12 @@ function requestedPicture({ pictures }: ReviewOptions, query: URLSearchParams): 
   return picture;
 }
 
-function itemsOf({ pictures, manifest, dataset, command }: ReviewOptions): ReviewItems {
+function itemsOf({ pictures, manifest, dataset, command, task = "review" }: ReviewOptions): ReviewItems {
   const items = pictures.map((picture, n) => {
     const mark = manifest.marks.get(picture.path);
     return { n, ...picture, ...(mark !== undefined && { mark }) };
   });
-  return { classes: dataset.classes, manifest: manifest.path, command, items };
+  return { task, classes: dataset.classes, manifest: manifest.path, command, items };
 }
 
 function send(response: ServerResponse, type: string, body: string | Buffer): undefined {

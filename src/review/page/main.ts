@@ -7,7 +7,58 @@ const percent = (share: number): string => `${(100 * share).toFixed(1)}\u00a0%`;
 
 const status = make("p", { class: "soft", role: "status" }, "Reading the pictures …");
 const list = make("ul", { class: "pictures", "aria-label": "Pictures to review" });
-document.body.append(make("main", {}, make("h1", {}, "Labels to check"), status, list));
+const heading = make("h1", {}, "Labels to check");
+document.body.append(make("main", {}, heading, status, list));
+
+/** Sends a decision. Returns whether it was saved. */
+async function send(n: number, as: string | null): Promise<boolean> {
+  const query = new URLSearchParams({ n: String(n), ...(as !== null && { as }) });
+  const response = await fetch(`/mark?${query}`, { method: "POST" }).catch(() => undefined);
+  if (response?.ok) return true;
+  status.textContent = response ? await response.text() : "The server does not respond. Was it stopped?";
+  return false;
+}
+
+/** A picture without a label: a button for each class, and keys for the first nine. */
+function unlabelled({ n, path, suggested, probability, mark }: ReviewItem, classes: readonly string[]): HTMLElement {
+  const buttons = classes.map((name, i) => {
+    const button = make("button", { type: "button", "aria-pressed": "false" }, i < 9 ? `${i + 1} ${name}` : name);
+    button.addEventListener("click", () => void choose(name));
+    return button;
+  });
+  const root = make(
+    "li",
+    { tabindex: "0" },
+    make("img", { src: `/picture?n=${n}`, alt: path, loading: "lazy" }),
+    make(
+      "div",
+      {},
+      make("p", {}, "predicted ", make("strong", {}, suggested), ` ${percent(probability)}`),
+      make("p", { class: "soft" }, path),
+      make("div", { class: "bar" }, ...buttons),
+    ),
+  );
+  const show = (as: string | undefined): void => {
+    for (const [i, button] of buttons.entries()) button.setAttribute("aria-pressed", String(classes[i] === as));
+    root.classList.toggle("done", as !== undefined);
+  };
+  const choose = async (as: string): Promise<void> => {
+    if (!(await send(n, as))) return;
+    show(as);
+    (root.nextElementSibling as HTMLElement | null)?.focus();
+  };
+  root.addEventListener("keydown", (event) => {
+    const name = /^[1-9]$/.test(event.key) ? classes[Number(event.key) - 1] : undefined;
+    if (name !== undefined) void choose(name);
+    else if (event.key === "Enter" && event.target === root) void choose(suggested);
+    else if (event.key === "ArrowDown") (root.nextElementSibling as HTMLElement | null)?.focus();
+    else if (event.key === "ArrowUp") (root.previousElementSibling as HTMLElement | null)?.focus();
+    else return;
+    event.preventDefault();
+  });
+  show(mark ?? undefined);
+  return root;
+}
 
 function itemOf(item: ReviewItem, classes: readonly string[]): HTMLElement {
   const { n, path, domain, label, suggested, probability, given } = item;
@@ -54,10 +105,7 @@ function itemOf(item: ReviewItem, classes: readonly string[]): HTMLElement {
     root.classList.toggle("done", as !== undefined);
   };
   const mark = async (as: string | null): Promise<void> => {
-    const query = new URLSearchParams({ n: String(n), ...(as !== null && { as }) });
-    const response = await fetch(`/mark?${query}`, { method: "POST" }).catch(() => undefined);
-    if (response?.ok) show(as);
-    else status.textContent = response ? await response.text() : "The server does not respond. Was it stopped?";
+    if (await send(n, as)) show(as);
   };
   show(item.mark);
   return root;
@@ -65,7 +113,18 @@ function itemOf(item: ReviewItem, classes: readonly string[]): HTMLElement {
 
 fetch("/items")
   .then(async (response) => {
-    const { classes, items, manifest, command } = (await response.json()) as ReviewItems;
+    const { task, classes, items, manifest, command } = (await response.json()) as ReviewItems;
+    if (task === "label") {
+      heading.textContent = document.title = "Pictures to label";
+      list.setAttribute("aria-label", "Pictures to label");
+      status.replaceChildren(
+        `${items.length} pictures. Press the number of a class, or Enter if the prediction is right; the arrow keys move between pictures. Labels are saved to ${manifest} immediately. Then stop the command, and run: `,
+        make("code", {}, command),
+      );
+      list.append(...items.map((item) => unlabelled(item, classes)));
+      list.querySelector<HTMLElement>("li:not(.done)")?.focus();
+      return;
+    }
     status.replaceChildren(
       items.length === 0
         ? "There is no label to check."
