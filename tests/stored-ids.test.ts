@@ -4,7 +4,8 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { PackFile } from "../src/pack/pack-file.js";
-import { siblingHash, type TrainSettings } from "../src/settings/settings.js";
+import { idOf } from "../src/settings/edition.js";
+import type { TrainSettings } from "../src/settings/settings.js";
 
 const results = join(import.meta.dirname, "../results");
 const packs = readdirSync(results).filter((name) => name.endsWith(".nudge"));
@@ -15,7 +16,7 @@ function idsIn(pack: string): { stored: string; computed: string }[] {
     const settings = JSON.parse(files.text("settings.json")!) as TrainSettings;
     if (settings.combination) return []; // named by the runs that it combines
     expect(files.folder.split("/").at(-1)!.startsWith(settings.hash)).toBe(true);
-    return [{ stored: settings.hash, computed: siblingHash(settings)(settings) }];
+    return [{ stored: settings.hash, computed: idOf(settings) }];
   });
 }
 

@@ -1,4 +1,4 @@
-/** Flags that are settings of a run, generated from the declarations of the settings (settings/keys.ts). */
+/** Flags that are settings of a run, generated from the declarations of the settings (declared-settings/keys.ts). */
 
 import { type Command, Option } from "commander";
 import { type KeyName, keys, type Request } from "../declared-settings/keys.js";

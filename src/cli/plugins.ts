@@ -21,6 +21,7 @@ import { basename, delimiter, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isPluginLoaded, kindOf, type PluginFile } from "../definitions.js";
 import { UsageError } from "../errors.js";
+import { importedFiles } from "../files/imported-files.js";
 import { addDefinition, type Definition, problemOf } from "../library/register.js";
 
 const MAKERS =
@@ -63,8 +64,10 @@ async function load(path: string): Promise<void> {
   resolveOwnName();
   let exported: Readonly<Record<string, unknown>>;
   let sha256: string;
+  let imports: PluginFile["imports"];
   try {
     sha256 = createHash("sha256").update(readFileSync(path)).digest("hex");
+    imports = importedFiles(path, ["nudge-dg"]);
     exported = (await import(pathToFileURL(path).href)) as Record<string, unknown>;
   } catch (cause) {
     throw refused(`it could not be loaded: ${cause}`, cause);
@@ -78,7 +81,7 @@ async function load(path: string): Promise<void> {
     const problem = problemOf(kind, definition);
     if (problem) throw refused(problem);
   }
-  const file: PluginFile = { file: basename(path), sha256 };
+  const file: PluginFile = { file: basename(path), sha256, imports };
   for (const { kind, definition } of found) addDefinition(kind, definition, file);
 }
 

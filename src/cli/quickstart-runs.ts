@@ -10,9 +10,11 @@
 import { join } from "node:path";
 import { SHAPES_DOMAINS } from "../data/datasets/shapes.js";
 import { version } from "../library/version.js";
+import { withOwnFolder } from "../settings/edition.js";
 import { resolve } from "../settings/resolve.js";
 import { runName } from "../settings/settings.js";
 import { quietReporter, type Status } from "../training/reporter.js";
+import { factsAt } from "../training/run-folder.js";
 import { startRun } from "../training/start-run.js";
 import { train } from "../training/train.js";
 
@@ -66,7 +68,8 @@ export async function trainQuickstartRun(
   { steps, out, onStatus, shouldStop }: RunOptions,
 ): Promise<{ folder: string; done: boolean; reused: boolean }> {
   // The seed controls the split and everything else: trials differ in both, methods in neither.
-  const plan = await resolve({ ...SETTINGS, testDomains: heldOut, algorithm: method, steps, trialSeed: seed, seed });
+  const asked = await resolve({ ...SETTINGS, testDomains: heldOut, algorithm: method, steps, trialSeed: seed, seed });
+  const { plan } = withOwnFolder(asked, (settings) => factsAt(join(out, runName(settings))));
   const path = join(out, runName(plan.settings));
   const { folder: owned, was } = await startRun(plan, path);
   using folder = owned;

@@ -36,6 +36,10 @@ export function planInWords({ made, folder, growth, existing, estimate, dryRun }
     "",
     `  already done: ${thousands(existing.done)}; started: ${thousands(existing.begun)}; to do: ${thousands(all.length - existing.done)}`,
   ];
+  if (growth.changed.size > 0)
+    lines.push(
+      `  ${runs(growth.changed.size)} planned again under another id, because the samples or the code of a plug-in have changed since; the earlier runs are kept`,
+    );
   if (growth.shared > 0)
     lines.push(
       `  ${runs(growth.shared)} not planned separately: a run that averages the weights of the same training contains their records`,

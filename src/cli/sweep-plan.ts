@@ -219,7 +219,7 @@ export const folderFor = (made: MadePlan, flags: PlanFlags): string => flags.out
 
 async function plan(pairs: readonly string[], flags: PlanFlags, write: Write): Promise<void> {
   if (!flags.dryRun) checkPlace(flags);
-  const { existingRuns, growPlan, growthOf } = await import("../sweep/grow-plan.js");
+  const { begunIn, existingRuns, growPlan, growthOf } = await import("../sweep/grow-plan.js");
   const { makePlan } = await import("../sweep/make-plan.js");
   const seconds = realNumber("--measure-seconds", { least: 0 })(String(flags.measureSeconds));
   const request = askedBy(pairs, flags);
@@ -227,7 +227,7 @@ async function plan(pairs: readonly string[], flags: PlanFlags, write: Write): P
   const made = await withWeights(() => makePlan(request, (runs) => line.show(`planning: ${runs} runs`)), flags.yes);
   line.clear();
   const folder = folderFor(made, flags);
-  const news = growthOf(uncountedPlan(folder), made.runs);
+  const news = growthOf(uncountedPlan(folder), made.runs, begunIn(folder));
   // The plan already contains the costs of runs that were planned before.
   const estimate = flags.measure === false || news.added.length === 0 ? undefined : await measure(news.added, seconds);
   const costs = new Map(news.added.map(({ id }, i) => [id, estimate && toTenths(estimate.seconds[i])]));
@@ -235,7 +235,10 @@ async function plan(pairs: readonly string[], flags: PlanFlags, write: Write): P
   const growth: Growth = flags.dryRun
     ? news
     : await growPlan(folder, { ...made.words, plugins: loadedPlugins() }, runs);
-  const existing = existingRuns(folder, made.runs);
+  const existing = existingRuns(
+    folder,
+    made.runs.filter(({ id }) => !growth.changed.has(id)),
+  );
   if (flags.json) {
     write(`${JSON.stringify(planAsData({ made, folder, growth, existing, estimate }))}\n`);
     return;
@@ -273,7 +276,7 @@ async function measure(runs: readonly PlannedRun[], seconds: number): Promise<Es
 
 /** The result for --json. */
 function planAsData({ made, folder, growth, existing, estimate }: Omit<PlanOutcome, "dryRun">): object {
-  const { added, moved, ...counts } = growth;
+  const { added, moved, changed, ...counts } = growth;
   const { seconds, ...facts } = estimate ?? { seconds: [] };
   const total = seconds.reduce((sum, each) => sum + each, 0);
   const { models = "all" } = made.words;
@@ -282,6 +285,7 @@ function planAsData({ made, folder, growth, existing, estimate }: Omit<PlanOutco
     asked: made.runs.length,
     added: added.length,
     moved: moved.size,
+    changed: changed.size,
     ...counts,
     ...existing,
     notes: made.notes,

@@ -132,8 +132,12 @@ async function planFirst(pairs: readonly string[], flags: RunFlags): Promise<str
   const request = askedBy(pairs, flags);
   const made = await withWeights(() => makePlan(request), flags.yes);
   const folder = folderFor(made, flags);
-  const { runs, added } = await growPlan(folder, { ...made.words, plugins: loadedPlugins() }, made.runs);
+  const { runs, added, changed } = await growPlan(folder, { ...made.words, plugins: loadedPlugins() }, made.runs);
   process.stderr.write(`${folder}: ${runs} runs planned, ${added.length} of them new\n`);
+  if (changed.size > 0)
+    process.stderr.write(
+      `note: the samples or the code of a plug-in have changed since ${changed.size} runs of this sweep began; they are kept, and planned again under other ids\n`,
+    );
   for (const note of made.notes) process.stderr.write(`note: ${note}\n`);
   return folder;
 }

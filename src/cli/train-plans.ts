@@ -22,9 +22,10 @@ import { ESTIMATE_FILE } from "../records/run.js";
 import { heldOutOf } from "../report/run-page.js";
 import { REPORT_FILE, writeRunReport } from "../report/run-report.js";
 import { runSummary } from "../report/run-summary.js";
+import { withOwnFolder } from "../settings/edition.js";
 import type { Plan } from "../settings/resolve.js";
 import type { Reporter } from "../training/reporter.js";
-import { RunFolder } from "../training/run-folder.js";
+import { factsAt, RunFolder } from "../training/run-folder.js";
 import { openFeatures } from "../training/samples.js";
 import { RESUMABLE } from "./failure.js";
 import { LATEST, linkRun, nameRun, runPath, shortPath } from "./run-path.js";
@@ -47,10 +48,19 @@ export interface TrainPlansOptions {
 
 /** Trains all runs. The main run comes first, so that there is a model to use while the others estimate its accuracy. */
 export async function trainPlans(plans: TrainPlans, options: TrainPlansOptions): Promise<void> {
-  const { main, heldOut, words } = plans;
   const { stop, json } = options;
   const reporter = withoutRepeatedNotes(options.reporter);
-  const pathOf = (plan: Plan): string => options.path ?? runPath(options.out ?? "runs", plan.settings);
+  const placeOf = (settings: Plan["settings"]): string => options.path ?? runPath(options.out ?? "runs", settings);
+  const pathOf = ({ settings }: Plan): string => placeOf(settings);
+  const notes: string[] = [];
+  const withOwn = (asked: Plan): Plan => {
+    if (options.path !== undefined) return asked; // the folder of a run that is resumed
+    const { plan, note } = withOwnFolder(asked, (settings) => factsAt(placeOf(settings)));
+    if (note !== undefined) notes.push(note);
+    return plan;
+  };
+  const [main, ...heldOut] = [plans.main, ...plans.heldOut].map(withOwn);
+  const words = [...plans.words, ...new Set(notes)];
   const path = pathOf(main);
   checkOther(options.against, path);
   for (const text of words) reporter.line(text);
@@ -84,9 +94,9 @@ export async function trainPlans(plans: TrainPlans, options: TrainPlansOptions):
       return;
     }
   }
-  const notes = heldOut.length > 0 ? await nearCopyNotes(main) : [];
-  for (const note of notes) reporter.line(`note: ${note}`);
-  const estimate = heldOut.length > 0 ? await addEstimate(main, path, heldOut.map(pathOf), notes) : null;
+  const copies = heldOut.length > 0 ? await nearCopyNotes(main) : [];
+  for (const note of copies) reporter.line(`note: ${note}`);
+  const estimate = heldOut.length > 0 ? await addEstimate(main, path, heldOut.map(pathOf), copies) : null;
   if (heldOut.length > 0 && estimate === null)
     reporter.line(
       "note: some runs with a held-out domain have no assessment.json, so there is no estimate; train them again",

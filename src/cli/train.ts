@@ -246,8 +246,11 @@ async function resume(
   const request = requestAgain(before, given, config);
   const memo = new SettingsMemo(compareProgress(reporter, stop));
   const main = await resolve({ ...request, device: request.device ?? device }, memo);
-  if (main.settings.hash !== before.hash) throw changed(path, before, main.settings);
-  const again = await planAgain(main, memo.comparing);
+  const { checkFacts, asEdition } = await import("../settings/edition.js");
+  if (main.settings.hash !== (before.base ?? before.hash)) throw changed(path, before, main.settings);
+  checkFacts(path, before.facts, main.settings.facts);
+  const own = before.base === undefined ? main : { ...main, settings: asEdition(main.settings) };
+  const again = await planAgain(own, memo.comparing);
   const { behindLink } = await import("./run-path.js");
   await trainPlans(
     { main: again, heldOut: [], words: [], own: false },
@@ -296,7 +299,7 @@ function requestAgain(before: TrainSettings, given: Request, config: string | un
 }
 
 /** Settings that follow from the others. */
-const SUMMARIES: readonly (keyof TrainSettings)[] = ["hash", "fixed", "request"];
+const SUMMARIES: readonly (keyof TrainSettings)[] = ["hash", "base", "facts", "fixed", "request"];
 
 function changed(run: string, before: TrainSettings, now: TrainSettings): UsageError {
   const names = Object.keys({ ...before, ...now }) as (keyof TrainSettings)[];

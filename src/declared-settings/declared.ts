@@ -30,7 +30,7 @@ export const machineKeys: ReadonlySet<string> = new Set(namesOf(({ machine }) =>
  * Of `allDomains`, those that are left are hashed as `domains`.
  */
 const BESIDES: ReadonlySet<string> = new Set([
-  ...["format", "hash", "fixed", "given", "request", "facts", "edition"],
+  ...["format", "hash", "fixed", "given", "request", "facts", "base"],
   "allDomains",
 ]);
 

@@ -12,7 +12,7 @@
  *     run.assessment; // how good the model is on the pictures it was not trained on
  *     await run.model.predict("photo.jpg");
  *
- * This file turns the arguments of a program into a request (settings/keys.ts), resolves it (settings/resolve.ts) and
+ * This file turns the arguments of a program into a request (declared-settings/keys.ts), resolves it (settings/resolve.ts) and
  * runs the training loop (training/train.ts) in a run folder: the given one, or a temporary one.
  */
 
@@ -37,6 +37,7 @@ import type { RunRecord } from "../records/record.js";
 import { readRecords } from "../records/store.js";
 import type { Regularizer } from "../regularizers/index.js";
 import { writeRunReport } from "../report/run-report.js";
+import { withOwnFolder } from "../settings/edition.js";
 import { SettingsMemo } from "../settings/memo.js";
 import { type Plan, resolve } from "../settings/resolve.js";
 import { checkSearched, SEARCH_RUNS } from "../settings/search.js";
@@ -44,7 +45,7 @@ import { runName, type TrainSettings } from "../settings/settings.js";
 import { assessRun } from "../training/assess-run.js";
 import { HELD_BACK_FILE, heldBackOf } from "../training/held-back.js";
 import type { Reporter, Status } from "../training/reporter.js";
-import { type RunFolder, readTrainSettings } from "../training/run-folder.js";
+import { factsAt, type RunFolder, readTrainSettings } from "../training/run-folder.js";
 import { startRun } from "../training/start-run.js";
 import { type EndedRun, train as trainInFolder } from "../training/train.js";
 import { type Definition, registerAs } from "./register.js";
@@ -115,10 +116,13 @@ export interface TrainedRun extends Disposable {
 /** Trains a model; see the top of the file. */
 export async function train(options: TrainOptions): Promise<TrainedRun> {
   options.signal?.throwIfAborted();
-  const plan = await planRun(options);
+  const asked = await planRun(options);
   if (options.folder !== undefined && options.out !== undefined)
     throw new UsageError("train: expected either `folder`, for this run, or `out`, for several runs; got both");
-  const path = options.out === undefined ? options.folder : join(options.out, runName(plan.settings));
+  const { out } = options;
+  const placeOf = (settings: TrainSettings): string => join(out!, runName(settings));
+  const plan = out === undefined ? asked : withOwnFolder(asked, (settings) => factsAt(placeOf(settings))).plan;
+  const path = out === undefined ? options.folder : placeOf(plan.settings);
   if (path !== undefined) return trainAt(path, path, plan, options);
   const temporary = mkdtempSync(join(tmpdir(), "nudge-run-"));
   try {

@@ -42,7 +42,7 @@ const MOST_KEPT = 1 << 25;
 const READ: readonly string[] = [
   ...storedKeys,
   ...["dataset", "domains", "allDomains", "inputShape", "splitHash", "pictures"],
-  ...["hparams", "plugins", "fixed", "combination"],
+  ...["hparams", "plugins", "facts", "hash", "fixed", "combination"],
 ];
 
 const EMPTY: object = JSON.parse(`{${READ.map((name) => `"${name}":0`).join()}}`);

@@ -24,6 +24,7 @@ import {
   wholeSchema,
 } from "../files/stored-json.js";
 import { type EvaluatedRun, evaluationsOf, type Method, missingAccuracies } from "./evaluated-run.js";
+import { factsSchema, type RunFacts } from "./facts.js";
 import { type FixedSettings, pickFixed, type SettingScalar } from "./fixed-settings.js";
 import { datasetIn, isOwnDataset } from "./own-pictures.js";
 import type { RunRecord } from "./record.js";
@@ -62,11 +63,17 @@ export interface RunSettings extends Omit<StoredKeys, Required> {
   readonly splitHash?: string;
   readonly pictures?: string;
   readonly plugins?: readonly PluginFile[];
+  /** What the id of the run does not have; absent in runs of earlier versions. */
+  readonly facts?: RunFacts;
+  /** The id of the run; files of other programs can lack it. */
+  readonly hash?: string;
   /** The ids of the runs in a soup or an ensemble; `taken` are those that each of its models combines. */
   readonly combination?: {
     readonly kind: string;
     readonly members: readonly string[];
     readonly taken?: Readonly<Record<string, readonly string[]>>;
+    /** The number of runs that were planned for it. Some may have failed. */
+    readonly of?: number;
   };
 }
 
@@ -187,11 +194,14 @@ const entries = {
   given: v.optional(scalarsSchema),
   splitHash: v.optional(nameSchema),
   pictures: v.optional(nameSchema),
+  facts: v.optional(factsSchema),
+  hash: v.optional(nameSchema),
   combination: v.optional(
     v.object(
       {
         kind: nameSchema,
         members: namesSchema,
+        of: v.optional(wholeSchema),
         taken: v.optional(v.record(v.string(), namesSchema, "ids by model")),
       },
       "{ kind, members }",

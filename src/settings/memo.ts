@@ -12,7 +12,7 @@ import { type OpenOptions, openDataset } from "../data/open-dataset.js";
 import { isOwnDataset } from "../data/own-dataset.js";
 import { isSplitByClass, splitOf } from "../data/own-split.js";
 import type { SignatureOptions } from "../data/picture-signatures.js";
-import { picturesHash } from "../data/pictures-hash.js";
+import { samplesHash } from "../data/samples-hash.js";
 import { type SplitOptions, splitDomain, splitHash, splitToJson } from "../data/split.js";
 import type { GivenKeys, NearDuplicateRule } from "../declared-settings/keys.js";
 import { DataError } from "../errors.js";
@@ -129,9 +129,9 @@ export class SettingsMemo {
     });
   }
 
-  /** The fingerprint of a dataset's picture files. */
-  picturesHash(dataset: Dataset & { readonly kind: "pictures" }): string {
-    return this.once(`pictures ${this.numberOf(dataset)}`, () => picturesHash(dataset));
+  /** The fingerprint of a dataset's samples. Datasets that were resized or searched for near-duplicates have the same domains. */
+  samplesHash(dataset: Dataset): string {
+    return this.once(`samples ${this.numberOf(dataset.domains)}`, () => samplesHash(dataset));
   }
 
   /** The hash of a file's bytes. */

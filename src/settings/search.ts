@@ -12,11 +12,14 @@ import { searchedKeys } from "../declared-settings/declared.js";
 import { keys, type Request } from "../declared-settings/keys.js";
 import { UsageError } from "../errors.js";
 import { type Hparam, type HparamValue, parseRange, type SearchRange } from "../hparams.js";
+import type { FixedSettings } from "../records/fixed-settings.js";
 import { drawHparam } from "./hparam-draws.js";
 
 export interface Drawn {
   /** The request with each range replaced by a value. */
   readonly asked: Request;
+  /** The request before. */
+  readonly request: Request;
   /** The ranges by the names in the request, without spaces, because spaces separate the words of a row's name. */
   readonly ranges: Readonly<Record<string, string>>;
 }
@@ -55,7 +58,7 @@ export const SEARCH_RUNS =
 /** Draws the values of all ranges in a request. `declared` are hyperparameters whose names in DomainBed seed the draws. */
 export function withDraws(asked: Request, declared: () => Readonly<Record<string, Hparam>>): Drawn {
   const found = rangesIn(asked);
-  if (found.length === 0) return { asked, ranges: {} };
+  if (found.length === 0) return { asked, request: asked, ranges: {} };
   const seed = (name: "hparamsSeed" | "trialSeed"): number =>
     keys[name].kind.read(name, asked[name] ?? keys[name].default);
   const seeds = { hparamsSeed: seed("hparamsSeed"), trialSeed: seed("trialSeed") };
@@ -71,7 +74,11 @@ export function withDraws(asked: Request, declared: () => Readonly<Record<string
     );
     dropOthers(values, name, asked[name] as string);
   }
-  return { asked: values, ranges: Object.fromEntries(found.map(([name]) => [name, bare(asked[name] as string)])) };
+  return {
+    asked: values,
+    request: asked,
+    ranges: Object.fromEntries(found.map(([name]) => [name, bare(asked[name] as string)])),
+  };
 }
 
 /** The first value of a list, or the middle of a range. */
@@ -100,6 +107,13 @@ export function withoutDrawnOptions({ asked, ranges }: Drawn): Request {
   const ids = Object.entries(ranges).flatMap(([name, text]) => idsIn(name, text));
   if (ids.length === 0) return asked;
   return Object.fromEntries(Object.entries(asked).filter(([key]) => !isOptionOf(ids, key)));
+}
+
+/** The options of searched optimizers and schedules, which only some draws have; undefined if there are none. */
+export function optionsOfDraws({ request, ranges }: Drawn): FixedSettings | undefined {
+  const ids = Object.entries(ranges).flatMap(([name, text]) => idsIn(name, text));
+  const found = Object.entries(request).filter(([key, value]) => isOptionOf(ids, key) && (value ?? null) !== null);
+  return found.length === 0 ? undefined : Object.fromEntries(found.map(([key, value]) => [key, bare(String(value))]));
 }
 
 /** A request without values that look like ranges: enough to know its method. */

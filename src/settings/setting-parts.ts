@@ -2,9 +2,11 @@
 
 import type { Dataset, PictureDataset } from "../data/dataset.js";
 import { datasets } from "../data/datasets/index.js";
+import { splitHash } from "../data/split.js";
 import type { FilledKeys } from "../declared-settings/keys.js";
-import { pluginFilesOf } from "../definitions.js";
+import { type PluginFile, pluginFilesOf } from "../definitions.js";
 import { defaultThreads } from "../engine/default-threads.js";
+import type { RunFacts } from "../records/facts.js";
 import { evaluationSizeOf, headStepsOf } from "./check-probe.js";
 import type { SettingsMemo } from "./memo.js";
 import type { Method } from "./method.js";
@@ -28,7 +30,7 @@ export function dataSettings(given: FilledKeys, dataset: Dataset, testDomains: r
     ...(dataset.allDomains && { allDomains: dataset.allDomains }),
     testDomains,
     splitHash: memo.splitHash(dataset, { trialSeed, testDomains, holdout }),
-    ...(isOwn(dataset) && { pictures: memo.picturesHash(dataset) }),
+    ...(isOwn(dataset) && { pictures: memo.samplesHash(dataset) }),
     ...(dataset.nearDuplicates && { nearDuplicates: "together" as const }),
     classes: dataset.classes,
     inputShape: dataset.inputShape,
@@ -74,13 +76,13 @@ export function probeSettings(given: FilledKeys, dataset: Dataset, steps: number
   };
 }
 
-/** The plug-ins that parts of a run came from, if any. */
-export function pluginSettings(
+/** The files of the plug-ins that parts of a run came from, if any. */
+export function pluginFiles(
   dataset: Dataset,
   backbone: string,
   { algorithm, regularizers, averaging, optimizer, schedule }: Method,
-) {
-  const plugins = pluginFilesOf([
+): readonly PluginFile[] {
+  return pluginFilesOf([
     ["dataset", dataset.id],
     ["backbone", backbone],
     ["algorithm", algorithm.id],
@@ -89,7 +91,19 @@ export function pluginSettings(
     ...(optimizer ? [["optimizer", optimizer.id] as const] : []),
     ...(schedule ? [["schedule", schedule.id] as const] : []),
   ]);
-  return plugins.length > 0 && { plugins };
+}
+
+/** The plug-ins of a run as its id has them. */
+export const pluginSettings = (plugins: readonly PluginFile[]) =>
+  plugins.length > 0 && { plugins: plugins.map(({ file, sha256 }) => ({ file, sha256 })) };
+
+/** What the id of a run does not have: its samples, and all code of its plug-ins. */
+export function factsOf(dataset: Dataset, plugins: readonly PluginFile[], memo: SettingsMemo): RunFacts {
+  const count = dataset.domains.reduce((sum, domain) => sum + domain.count, 0);
+  const code = plugins.flatMap(({ file, sha256, imports = [] }) => [{ file, sha256 }, ...imports]);
+  const files = new Map(code.map((each) => [`${each.file} ${each.sha256}`, each]));
+  const split = dataset.givenSplit && { split: splitHash(dataset.givenSplit) };
+  return { samples: { count, hash: memo.samplesHash(dataset) }, ...split, code: [...files.values()] };
 }
 
 /** The length of a run, what it evaluates and where it is executed: the given values, else those of the protocol. */

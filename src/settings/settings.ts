@@ -12,6 +12,7 @@ import type { PluginFile } from "../definitions.js";
 import { canonicalJson, type KnownTexts, textHash } from "../files/canonical-json.js";
 import type { Precision } from "../nn/precision.js";
 import { underFormerNames } from "../options.js";
+import type { RunFacts } from "../records/facts.js";
 import type { RunSettings, SettingScalar } from "../records/run.js";
 
 /** The complete settings. Together with the files that they name, they determine every record of a run on the CPU. */
@@ -96,6 +97,10 @@ export interface TrainSettings extends RunSettings {
   readonly device: string;
   readonly precision: Precision;
   readonly threads: number;
+  /** What the id does not have: the samples and all code of plug-ins. Absent in runs of earlier versions. */
+  readonly facts?: RunFacts;
+  /** The id that these settings have, for a run whose id also depends on its facts, because that id was taken. */
+  readonly base?: string;
   /** The request that repeats this run even if defaults change: every key that `nudge train` accepts. */
   readonly request: Readonly<Record<string, SettingScalar | readonly string[]>>;
 }
@@ -112,7 +117,7 @@ export function evaluationShape({
 export const coloursOf = ({ normalization = "imagenet" }: Pick<TrainSettings, "normalization">): Colours =>
   normalizations[normalization];
 
-type Hashed = Omit<TrainSettings, "hash" | "request" | "fixed">;
+type Hashed = Omit<TrainSettings, "hash" | "request" | "fixed" | "facts" | "base">;
 
 function changesNumbers(settings: Hashed): Record<string, unknown> {
   const hashed: Record<string, unknown> = {};

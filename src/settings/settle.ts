@@ -29,8 +29,17 @@ import { optimizationSettings } from "./optimization.js";
 import { partialTraining } from "./partial-training.js";
 import { preprocessingSettings } from "./preprocessing.js";
 import { exactProtocol, probeProtocol, protocolFor } from "./protocols.js";
-import { type Drawn, rangesByName, withDraws, withoutDrawnOptions, withoutRanges } from "./search.js";
-import { dataSettings, isOwn, loopSettings, networkSettings, pluginSettings, probeSettings } from "./setting-parts.js";
+import { type Drawn, optionsOfDraws, rangesByName, withDraws, withoutDrawnOptions, withoutRanges } from "./search.js";
+import {
+  dataSettings,
+  factsOf,
+  isOwn,
+  loopSettings,
+  networkSettings,
+  pluginFiles,
+  pluginSettings,
+  probeSettings,
+} from "./setting-parts.js";
 import { type Sibling, siblingHash, type TrainSettings } from "./settings.js";
 import { type StartingWeights, startingWeights } from "./starting-weights.js";
 import { checkUsed } from "./unused.js";
@@ -105,6 +114,7 @@ function drawing(opened: Opened, memo: SettingsMemo): (draw: Draw) => SettledRun
   const key = { trialSeed, pretrained: weights.file !== null, probe: probe !== false, sharedSearch };
   const isNamed = findDataset(given.data!) !== undefined;
   const fixable = withoutDrawnOptions(drawn);
+  const ofDraws = optionsOfDraws(drawn);
   let shared: ReturnType<typeof sharedSettings> | undefined;
   return ({ hparamsSeed, seed }) => {
     const values = valuesOf(drawn.asked, method, memo.usual(method, dataset, { ...key, hparamsSeed }));
@@ -115,7 +125,7 @@ function drawing(opened: Opened, memo: SettingsMemo): (draw: Draw) => SettledRun
       return { id: follower.id, settings: follower.settings };
     });
     shared ??= sharedSettings(opened, memo);
-    const { data, network, loop } = shared;
+    const { data, network, loop, facts } = shared;
     const settled = {
       format: 1,
       ...data,
@@ -135,7 +145,11 @@ function drawing(opened: Opened, memo: SettingsMemo): (draw: Draw) => SettledRun
       rangesByName(drawn.ranges, values.given),
     );
     const fixed = fixedIn(fixable, given, { request: again, hparams: values.given });
-    const settings = Object.assign(named, { fixed, request: Object.assign(again, { fixed: Object.keys(fixed) }) });
+    const settings = Object.assign(named, {
+      fixed,
+      facts: ofDraws ? { ...facts, options: ofDraws } : facts,
+      request: Object.assign(again, { fixed: Object.keys(fixed) }),
+    });
     return { settings, dataset, whole, ...method, regularizers, hashOf };
   };
 }
@@ -150,7 +164,11 @@ function check({ given, method, dataset, testDomains }: Opened, { hparams }: Run
 }
 
 /** The settings that all draws of a request share, in three groups, between which others are in `settings.json`. */
-function sharedSettings({ given, method, dataset, testDomains, weights, preprocessing }: Opened, memo: SettingsMemo) {
+function sharedSettings(
+  { given, method, dataset, whole, testDomains, weights, preprocessing }: Opened,
+  memo: SettingsMemo,
+) {
+  const plugins = pluginFiles(dataset, weights.backbone, method);
   const { probe } = given;
   const protocol = probe === "exact" ? exactProtocol : probe ? probeProtocol : protocolFor(dataset, given.protocol);
   const { steps = protocol.steps } = given;
@@ -163,7 +181,8 @@ function sharedSettings({ given, method, dataset, testDomains, weights, preproce
       ...loraSettings(given, weights),
       ...probeSettings(given, dataset, steps),
     },
-    loop: { ...pluginSettings(dataset, weights.backbone, method), ...loopSettings(given, protocol) },
+    loop: { ...pluginSettings(plugins), ...loopSettings(given, protocol) },
+    facts: factsOf(whole, plugins, memo),
   };
 }
 
@@ -244,7 +263,7 @@ const PLAIN = (Object.keys(keys) as KeyName[]).filter((name) => !NAMED.includes(
 
 /** Every key with its value, so that defaults do not matter when the run is repeated; with these options of the dataset. */
 function requestFor(
-  settings: Omit<TrainSettings, "request" | "fixed">,
+  settings: Omit<TrainSettings, "request" | "fixed" | "facts">,
   hparams: TrainSettings["hparams"],
   options?: readonly string[],
 ): TrainSettings["request"] {

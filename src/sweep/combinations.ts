@@ -20,6 +20,8 @@ export interface Combination {
   readonly name: string;
   readonly kind: CombinationKind;
   readonly members: readonly Member[];
+  /** The number of runs that were planned for it. */
+  readonly of: number;
 }
 
 interface Member {
@@ -28,32 +30,33 @@ interface Member {
 }
 
 interface Planned extends Member {
+  readonly facts?: string;
   readonly request: RunRequest;
 }
 
 /** The groups of at least two runs that can be combined. */
 export function groupsOf<T extends Planned>(runs: Iterable<T>): T[][] {
-  return [...groupBy(runs, ({ request }) => groupKey(request)).values()].filter(({ length }) => length > 1);
+  return [...groupBy(runs, (run) => groupKey(run)).values()].filter(({ length }) => length > 1);
 }
 
-/** The key that all runs of a group share: all settings except the seed and drawn values. */
-export function groupKey(request: RunRequest): string {
+/** The key that all runs of a group share: all settings except the seed and drawn values, and the same samples and code. */
+export function groupKey({ request, facts }: Pick<Planned, "request" | "facts">): string {
   const { data, testDomains, trialSeed, algorithm, regularizers, averaging, fixed = [] } = request;
   // By name: a drawn value that equals the default is at another place in the list.
   const byHand = Object.fromEntries((fixed as readonly string[]).map((name) => [name, request[name] ?? null]));
-  return canonicalJson({ data, testDomains, trialSeed, algorithm, regularizers, averaging, byHand });
+  return canonicalJson({ data, testDomains, trialSeed, algorithm, regularizers, averaging, byHand, facts });
 }
 
 /** The combinations that were requested for a sweep. */
 export function combinationsOf(folder: string): Combination[] {
   const { combine = [] } = readSweepFile(folder);
   if (combine.length === 0) return [];
-  const lines = Array.from(planLines(folder), ({ id, name, request }) => ({ id, name, request }));
+  const lines = Array.from(planLines(folder), ({ id, name, facts, request }) => ({ id, name, facts, request }));
   return groupsOf(lines).flatMap((group) =>
     combine.map((kind) => {
       const members = group.map(({ id, name }) => ({ id, name })).sort((a, b) => (a.id < b.id ? -1 : 1));
       const id = textHash(canonicalJson({ kind, members: members.map((each) => each.id) }));
-      return { id, name: `${id}-${nameOf(group[0].name, kind)}`, kind, members };
+      return { id, name: `${id}-${nameOf(group[0].name, kind)}`, kind, members, of: members.length };
     }),
   );
 }

@@ -97,7 +97,7 @@ export function diskOf(runs: readonly PlannedRun[], of: (run: PlannedRun) => One
     const { disk, models } = of(run);
     none += disk;
     all += models;
-    const key = groupKey(run.request);
+    const key = groupKey(run);
     largest.set(key, Math.max(largest.get(key) ?? 0, models));
   }
   return { all: none + all, chosen: none + [...largest.values()].reduce((sum, each) => sum + each, 0), none };

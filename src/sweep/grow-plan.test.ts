@@ -69,3 +69,19 @@ test("finished and started runs are counted", async () => {
   writeFileSync(join(run(runs[0].name), "done"), "{}");
   expect(existingRuns(folder, runs)).toEqual({ done: 1, begun: 1 });
 });
+
+test("with changed samples or code, a run that began is kept and planned again; one that did not is replaced", async () => {
+  const [first, second] = await plan({ trials: [0, 1] });
+  await growPlan(folder, words, [first, second]);
+  mkdirSync(sweepPaths(folder).run(first.name), { recursive: true });
+  writeFileSync(join(sweepPaths(folder).run(first.name), "settings.json"), "{}");
+  const again = [first, second].map((run) => ({ ...run, facts: "other" }));
+  const growth = await growPlan(folder, words, again);
+  expect([growth.runs, growth.added.length, [...growth.changed]]).toEqual([3, 1, [first.id]]);
+  const lines = readPlan(folder);
+  expect(lines.map(({ facts }) => facts)).toEqual([first.facts, "other", "other"]);
+  expect(lines[2].id).not.toBe(first.id);
+  expect(lines[2].name.slice(16)).toBe(first.name.slice(16));
+  // The same again changes nothing, and neither does restoring what was there before.
+  for (const runs of [again, [first]]) expect((await growPlan(folder, words, runs)).added).toEqual([]);
+});

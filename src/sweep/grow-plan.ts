@@ -14,7 +14,8 @@ import { DataError, UsageError } from "../errors.js";
 import { canonicalJson } from "../files/canonical-json.js";
 import { FolderLock } from "../files/folder-lock.js";
 import { makeFolder } from "../files/make-folder.js";
-import { DONE_FILE } from "../records/run.js";
+import { DONE_FILE, SETTINGS_FILE } from "../records/run.js";
+import { editionId } from "../settings/edition.js";
 import {
   checkSweepPlaces,
   isSweepFolder,
@@ -36,6 +37,8 @@ export interface Growth {
   readonly added: readonly PlannedRun[];
   /** Runs of the plan that now have another root, device or other setting of the machine, by id. */
   readonly moved: ReadonlyMap<string, PlannedRun>;
+  /** Runs of the plan whose samples or code have changed since they began, so that another run has their settings, by id. */
+  readonly changed: ReadonlySet<string>;
   /** The number of runs that are not planned separately, because another one has their trajectory. */
   readonly shared: number;
 }
@@ -61,7 +64,7 @@ export async function growPlan(folder: string, description: PlanWords, wanted: r
   checkSweepPlaces(folder);
   using _lock = await FolderLock.take(join(folder, PLAN_LOCK));
   for (const cache of new Set(wanted.map(({ request }) => request.cache))) rememberCache(cache);
-  const growth = growthOf(uncountedPlan(folder), wanted);
+  const growth = growthOf(uncountedPlan(folder), wanted, begunIn(folder));
   const file = isSweepFolder(folder) ? readSweepFile(folder) : undefined;
   const grown = {
     name: file?.name ?? description.name,
@@ -115,9 +118,14 @@ function* chain<T>(...parts: readonly Iterable<T>[]): Generator<T> {
 }
 
 /** The changes to a plan when runs are added to it. The plan is read once, and only a small part of it is kept in memory. */
-export function growthOf(before: Iterable<PlannedRun>, wanted: readonly PlannedRun[]): Growth {
+export function growthOf(
+  before: Iterable<PlannedRun>,
+  wanted: readonly PlannedRun[],
+  isBegun: (run: PlannedRun) => boolean = () => true,
+): Growth {
   const ids = new Set<string>();
   const requested = new Map(wanted.map((run) => [run.id, run]));
+  const changed = new Map<string, PlannedRun>();
   const moved = new Map<string, PlannedRun>();
   const averaged = new Map<string, PlannedRun[]>();
   const keepAveraged = (run: PlannedRun): void => {
@@ -126,15 +134,50 @@ export function growthOf(before: Iterable<PlannedRun>, wanted: readonly PlannedR
   for (const run of before) {
     ids.add(run.id);
     keepAveraged(run);
-    const places = newPlaces(run, requested.get(run.id));
-    if (places.length > 0) moved.set(run.id, { ...run, request: { ...run.request, ...Object.fromEntries(places) } });
+    const again = requested.get(run.id);
+    const isChanged = run.facts !== undefined && again?.facts !== undefined && run.facts !== again.facts;
+    if (isChanged && isBegun(run)) {
+      changed.set(run.id, editionOf(again, again.facts!));
+      continue;
+    }
+    const places = newPlaces(run, again);
+    if (places.length > 0 || isChanged)
+      moved.set(run.id, {
+        ...run,
+        ...(isChanged && { facts: again.facts }),
+        request: { ...run.request, ...Object.fromEntries(places) },
+      });
   }
-  const unseen = wanted.filter(({ id }) => !ids.has(id));
+  const editions = [...changed.values()];
+  const unseen = [...wanted, ...editions].filter(({ id }) => !ids.has(id));
   unseen.forEach(keepAveraged);
   const isShared = (run: PlannedRun): boolean =>
     averaged.size > 0 && (averaged.get(roughKey(run)) ?? []).some((other) => covers(other, run));
   const added = unseen.filter((run) => !isShared(run));
-  return { runs: ids.size + added.length, added, moved, shared: unseen.length - added.length };
+  return {
+    runs: ids.size + added.length,
+    added,
+    moved,
+    changed: new Set(changed.keys()),
+    shared: unseen.length - added.length,
+  };
+}
+
+/** A planned run under an id that also depends on its facts, because a run with other facts has the id of its settings. */
+function editionOf(run: PlannedRun, facts: string): PlannedRun {
+  const id = editionId(run.id, facts);
+  return {
+    ...run,
+    id,
+    name: id + run.name.slice(run.id.length),
+    title: `${run.title} · again, with changed samples or code`,
+  };
+}
+
+/** Whether a planned run has begun, by its folder. */
+export function begunIn(folder: string): (run: PlannedRun) => boolean {
+  const paths = sweepPaths(folder);
+  return ({ name }) => existsSync(join(paths.run(name), SETTINGS_FILE));
 }
 
 /** The paths and machine settings of a run that is planned again, as far as they are given and differ from the earlier ones. */
@@ -159,6 +202,7 @@ function covers(run: PlannedRun, other: PlannedRun): boolean {
   const [mine, theirs] = [averagesOf(run), averagesOf(other)];
   return (
     run.id !== other.id &&
+    run.facts === other.facts &&
     theirs.length < mine.length &&
     theirs.every((id) => mine.includes(id)) &&
     !mine.some((id) => (run.request[`${id}.afterValley`] ?? run.request[`${id}.whenLeft`]) === "stop") && // stopping can shorten the trajectory

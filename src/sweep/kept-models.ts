@@ -25,10 +25,12 @@ export class ModelKeeper {
   constructor(private readonly folder: string) {}
 
   /** Called when a run is done. */
-  afterRun({ id, request }: Pick<PlannedRun, "id" | "request">): void {
+  afterRun({ id, facts, request }: Pick<PlannedRun, "id" | "facts" | "request">): void {
     const { models = "all" } = readSweepFile(this.folder);
     if (models === "all") return;
-    const members = this.membersOf(id, groupKey(request)).filter((path) => existsSync(join(path, DONE_FILE)));
+    const members = this.membersOf(id, groupKey({ facts, request })).filter((path) =>
+      existsSync(join(path, DONE_FILE)),
+    );
     const best = models === "chosen" ? bestOf(members) : undefined;
     for (const path of members) if (path !== best) for (const model of modelsIn(path)) rmSync(model, { force: true });
   }
@@ -40,7 +42,7 @@ export class ModelKeeper {
     if (!isKnown()) {
       const groups = new Map<string, string[]>();
       for (const run of planLines(this.folder)) {
-        const own = groupKey(run.request);
+        const own = groupKey(run);
         groups.set(own, [...(groups.get(own) ?? []), paths.run(run.name)]);
       }
       for (const own of groups.values()) own.sort();

@@ -20,7 +20,7 @@ export interface CombinationOptions {
 /** Creates a combination unless another process is working on it; returns whether it did. A stopped one starts again from the beginning. */
 export async function makeCombination(combination: Combination, options: CombinationOptions): Promise<boolean> {
   const { sweep, ...rest } = options;
-  const { id, kind, name, members } = combination;
+  const { id, kind, name, members, of } = combination;
   const paths = sweepPaths(sweep);
   using folder = RunFolder.tryOwn(paths.run(name));
   if (!folder || folder.isDone) return false;
@@ -30,7 +30,7 @@ export async function makeCombination(combination: Combination, options: Combina
     ...settings,
     hash: id,
     hparamsSeed: 0,
-    combination: { kind, members: members.map((member) => member.id), taken },
+    combination: { kind, members: members.map((member) => member.id), of, taken },
   });
   folder.checkOwner();
   const lines = rows.map(formatRecord).join("");

@@ -4,6 +4,8 @@ import { ownCache } from "../data/named-folders.js";
 import { movableKeys } from "../declared-settings/declared.js";
 import type { Request } from "../declared-settings/keys.js";
 import { DataError } from "../errors.js";
+import { factsDigest } from "../records/facts.js";
+import { asEdition, editionId } from "../settings/edition.js";
 import type { SettingsMemo } from "../settings/memo.js";
 import { recordedRequest } from "../settings/preprocessing.js";
 import { resolve } from "../settings/resolve.js";
@@ -38,7 +40,14 @@ export async function makeRun({ run, folder }: Claim, options: MakeOptions): Pro
   const moved = Object.fromEntries(Object.entries(planned).filter(([name]) => movableKeys.includes(name)));
   const request: Request = begun ? { ...begun.request, cache: undefined, ...moved } : { threads, ...planned };
   const fixed = planned.fixed ?? new FixedByHand(readSweepFile(sweep).requests).namesIn(run.request) ?? [];
-  const plan = await resolve({ ...request, fixed, device: planned.device ?? device }, memo);
+  const asked = await resolve({ ...request, fixed, device: planned.device ?? device }, memo);
+  const facts = asked.settings.facts && factsDigest(asked.settings.facts);
+  if (run.facts !== undefined && facts !== run.facts)
+    throw new DataError(
+      "the pictures of the dataset or the code of a plug-in has changed since the run was planned; plan the sweep again, which adds the runs with the present ones",
+    );
+  const isEdition = facts !== undefined && run.id === editionId(asked.settings.hash, facts);
+  const plan = isEdition ? { ...asked, settings: asEdition(asked.settings) } : asked;
   if (plan.settings.hash !== run.id)
     throw new DataError(
       `the dataset, the file of weights or this program has changed since the run was planned (${run.id}, now ${plan.settings.hash}); plan the sweep again in a new folder`,

@@ -13,6 +13,7 @@ import { type Dataset, numberedDomain } from "../data/dataset.js";
 import { machineKeys } from "../declared-settings/declared.js";
 import type { Request } from "../declared-settings/keys.js";
 import { UsageError } from "../errors.js";
+import { factsDigest } from "../records/facts.js";
 import { fixedWord } from "../records/fixed-settings.js";
 import { regularizers } from "../regularizers/index.js";
 import { SettingsMemo } from "../settings/memo.js";
@@ -148,6 +149,7 @@ const seedOf = ({ settings }: Family, place: number): { seed?: number } =>
 interface Family {
   readonly settings: TrainSettings;
   readonly request: RunRequest;
+  readonly facts: string | undefined;
   readonly sibling: ReturnType<typeof siblingsOf>;
 }
 
@@ -156,11 +158,12 @@ function familyOf(run: SettledRun, given: Request, memo: SettingsMemo): Family {
   const request: Record<string, RunRequest[string]> = {};
   for (const name in settings.request)
     if (given[name] !== undefined || !machineKeys.has(name)) request[name] = settings.request[name];
-  return { settings, request, sibling: siblingsOf(run, memo) };
+  const facts = settings.facts && factsDigest(settings.facts);
+  return { settings, request, facts, sibling: siblingsOf(run, memo) };
 }
 
 function plannedRun(
-  { settings, request, sibling }: Family,
+  { settings, request, facts, sibling }: Family,
   method: Method,
   own: { testDomains: readonly string[]; seed?: number; referenceJob?: string },
 ): PlannedRun {
@@ -172,6 +175,7 @@ function plannedRun(
     dataset,
     title: `${titleOf(settings, testDomains, method)}${seed === settings.seed ? "" : ` · seed ${seed}`}`,
     ...(own.referenceJob === undefined ? {} : { referenceJob: own.referenceJob }),
+    ...(facts && { facts }),
     request: { ...request, testDomains, seed },
   };
 }

@@ -12,6 +12,8 @@ export class ListedRun {
     readonly title: string,
     readonly dataset: string | undefined,
     readonly cost: number | undefined,
+    /** A short text that runs on the same samples with the same code share. */
+    readonly facts: string | undefined,
     private readonly requestText: string,
   ) {}
 
@@ -24,8 +26,8 @@ export class ListedRun {
 export function readRunList(place: string | StoredFiles): ListedRun[] {
   return Array.from(
     planLines(place),
-    ({ id, name, title, dataset, cost, request }) =>
-      new ListedRun(id, name, title, dataset, cost, JSON.stringify(request)),
+    ({ id, name, title, dataset, cost, facts, request }) =>
+      new ListedRun(id, name, title, dataset, cost, facts, JSON.stringify(request)),
   );
 }
 

@@ -41,6 +41,8 @@ export interface PlannedRun {
   readonly cost?: number;
   /** The name of the same job in DomainBed, if that was requested. */
   readonly referenceJob?: string;
+  /** A short text that runs on the same samples with the same code share; absent in plans of earlier versions. */
+  readonly facts?: string;
   readonly request: RunRequest;
 }
 
@@ -141,13 +143,14 @@ export function writeSweepFile(folder: string, sweep: Omit<SweepFile, "format">)
 const LINES_A_WRITE = 1024;
 
 /** The fields in a fixed order, so that equal plans have equal bytes. */
-const inOrder = ({ id, name, dataset, title, cost, referenceJob, request }: PlannedRun): PlannedRun => ({
+const inOrder = ({ id, name, dataset, title, cost, referenceJob, facts, request }: PlannedRun): PlannedRun => ({
   id,
   name,
   ...(dataset === undefined ? {} : { dataset }),
   title,
   ...(cost === undefined ? {} : { cost }),
   ...(referenceJob === undefined ? {} : { referenceJob }),
+  ...(facts === undefined ? {} : { facts }),
   request,
 });
 
@@ -243,6 +246,7 @@ const plannedSchema: Schema<PlannedRun> = v.pipe(
     title: v.string("a text"),
     cost: v.optional(v.pipe(v.number("seconds"), v.finite("seconds"), v.minValue(0, "seconds"))),
     referenceJob: v.optional(v.string("a text")),
+    facts: v.optional(v.string("a text")),
     request: requestSchema,
   }),
   v.forward(

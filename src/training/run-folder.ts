@@ -17,6 +17,7 @@ import { checkPlainFolder, readText } from "../files/open-file.js";
 import { lifeOf } from "../files/process-identity.js";
 import { replaceFile } from "../files/replace-file.js";
 import { requestSchema } from "../files/stored-json.js";
+import type { RunFacts } from "../records/facts.js";
 import { isObject, readJsonLines } from "../records/json-lines.js";
 import { DONE_FILE, RECORDS_FILE, readSettings, SETTINGS_FILE } from "../records/run.js";
 import { recordedRequest } from "../settings/preprocessing.js";
@@ -212,6 +213,12 @@ export function readTrainSettings(folder: string): TrainSettings {
   if (settings.format !== 1 || !v.is(requestSchema, settings.request))
     throw new DataError(`${join(folder, SETTINGS_FILE)}: the run cannot be resumed: its settings have no "request"`);
   return { ...settings, request: recordedRequest(settings.request) };
+}
+
+/** The facts of the run in a folder; undefined if there is none, or if an earlier version began it. */
+export function factsAt(folder: string): RunFacts | undefined {
+  const path = join(folder, SETTINGS_FILE);
+  return existsSync(path) ? readSettings(path).facts : undefined;
 }
 
 /** Retries for a short time, because a process that was just killed may still exist. */

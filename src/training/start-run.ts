@@ -2,8 +2,9 @@
 
 import { rememberCache, rememberDataRoot } from "../data/named-folders.js";
 import { SETTINGS_FILE } from "../records/run.js";
+import { checkFacts } from "../settings/edition.js";
 import type { Plan } from "../settings/resolve.js";
-import { RunFolder, readTrainSettings } from "./run-folder.js";
+import { factsAt, RunFolder, readTrainSettings } from "./run-folder.js";
 
 export interface StartedRun {
   /** The plan for training. */
@@ -31,6 +32,8 @@ export async function startRun(asked: Plan, at: string | RunFolder): Promise<Sta
 function start(asked: Plan, folder: RunFolder): StartedRun {
   if (asked.dataset.kind === "pictures") rememberDataRoot(asked.dataset.root);
   rememberCache(asked.settings.cache);
+  // Without the check, a run on other pictures or with edited code would pass for this one.
+  if (folder.isBegun) checkFacts(folder.path, factsAt(folder.path), asked.settings.facts);
   if (folder.isDone) return { plan: asked, folder, was: "done" };
   if (!folder.isBegun) {
     folder.writeJson(SETTINGS_FILE, asked.settings);
