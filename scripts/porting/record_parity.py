@@ -6,7 +6,9 @@ returns logs, `predict(x)` and a state dict. From a file of your own, or from a 
     python3 record_parity.py mine.py:MyMethod --id my-method --hparams '{"lr": 0.01, "my_weight": 2}' --out my-method.safetensors
     python3 record_parity.py /path/to/DomainBed:IGA --id iga --hparams '{"lr": 0.01, "penalty": 10}' --out iga.safetensors
 
-Vectors of 5 numbers, 3 classes and 3 domains of 4 samples are made up; everything runs in float64. Names of the state are
+Vectors of 5 numbers, 3 classes and 3 domains are made up; everything runs in float64. Classes are unevenly frequent and one is
+missing in the first domain, because what depends on their frequency cancels where all are equal; the last updates have 7 samples
+per domain and not 4, because a wrong factor of the size of a batch is invisible where all have the same. Names of the state are
 rewritten by --rename (pattern=replacement, as Python's re.sub; an empty result drops the tensor) after the usual ones:
 `featurizer.` becomes `backbone.`, and what stands under `network.` again is dropped. Draws of torch.randperm, torch.rand,
 torch.randn, numpy.random.randint and numpy.random.beta are recorded in order. docs/porting.md describes the file.
@@ -56,6 +58,8 @@ class Draws:
         self.record = {}
 
     def keep(self, name, value):
+        if name == "permutation" and value.numel() < 2:
+            return value  # nothing was drawn
         uses = self.record.setdefault(name, [])
         uses.append(torch.as_tensor(value).clone())
         return value
@@ -130,19 +134,28 @@ def renamed(state, rules):
     return out
 
 
-def made_batches(updates=5, domains=3, rows=4, inputs=5, classes=3, seed=0):
-    """Made-up minibatches: a domain is a shift of the inputs."""
+def made_labels(rows, classes, without_last, generator):
+    """Class c is drawn classes - c times as often as the last one, which can be missing."""
+    weights = torch.arange(classes, 0, -1, dtype=torch.float64)
+    if without_last:
+        weights[-1] = 0
+    return torch.multinomial(weights, rows, replacement=True, generator=generator)
+
+
+def made_batches(updates=5, domains=3, rows=4, inputs=5, classes=3, seed=0, last_rows=7):
+    """Made-up minibatches: a domain is a shift of the inputs. Those after the first half of the updates have `last_rows` rows."""
     generator = torch.Generator().manual_seed(seed)
-    return [
-        [
-            (
-                torch.randn(rows, inputs, generator=generator, dtype=torch.float64) + 0.5 * e,
-                torch.tensor([(i + e + step) % classes for i in range(rows)]),
-            )
-            for e in range(domains)
-        ]
-        for step in range(updates)
-    ]
+    batches = []
+    for step in range(updates):
+        own = rows if step <= updates // 2 else last_rows
+        while True:
+            labels = [made_labels(own, classes, e == 0, generator) for e in range(domains)]
+            counts = torch.cat(labels).bincount(minlength=classes)
+            if len(set(counts.tolist())) == classes and counts.min() > 0:
+                break
+        x = [torch.randn(own, inputs, generator=generator, dtype=torch.float64) + 0.5 * e for e in range(domains)]
+        batches.append(list(zip(x, labels)))
+    return batches
 
 
 def made_probe(rows=6, inputs=5, seed=1):

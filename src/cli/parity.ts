@@ -2,6 +2,8 @@
 
 import { Command } from "commander";
 import { closestName } from "../closest-name.js";
+import { groupBy } from "../group-by.js";
+import type { blindSpots } from "../porting/blind-spots.js";
 import type { CaseDifferences } from "../porting/replay.js";
 import { table } from "../report/evaluation-text.js";
 import type { Write } from "./model-options.js";
@@ -52,18 +54,33 @@ async function parity(files: readonly string[], flags: ParityFlags, write: Write
     await import("../porting/replay.js"),
   ];
   const { UsageError } = await import("../errors.js");
-  const results: (CaseDifferences & { file: string; source: string })[] = [];
+  const { blindSpots, labelsOf } = await import("../porting/blind-spots.js");
+  const replayed: (CaseDifferences & Recorded)[] = [];
   for (const path of files) {
     const file = readParityFile(path);
     const known = Object.keys(file.cases);
     const unknown = flags.case?.find((name) => !known.includes(name));
     if (unknown !== undefined) throw new UsageError(`${path}: ${unknownCase(unknown, known)}`);
-    for (const name of flags.case ?? known)
-      results.push({ file: path, source: file.source, ...replayCase(file, name) });
+    for (const name of flags.case ?? known) {
+      const recorded = { about: file.cases[name], labels: labelsOf(file, name) };
+      replayed.push({ file: path, source: file.source, recorded, ...replayCase(file, name) });
+    }
   }
+  const byAlgorithm = groupBy(replayed, ({ algorithm }) => algorithm);
+  const unseen = new Map(
+    Array.from(byAlgorithm, ([algorithm, own]) => [algorithm, blindSpots(own.map(({ recorded }) => recorded))]),
+  );
+  const results = replayed.map(({ recorded: _, ...each }) => ({ ...each, unseen: unseen.get(each.algorithm)! }));
   const failed = results.filter((each) => !(largestOf(each) <= flags.tolerance));
   write(flags.json ? `${JSON.stringify(results, null, 2)}\n` : text(results, failed, flags.tolerance));
   if (failed.length > 0) process.exitCode = 1;
+}
+
+/** Where a case was recorded, and its minibatches. */
+interface Recorded {
+  readonly file: string;
+  readonly source: string;
+  readonly recorded: Parameters<typeof blindSpots>[0][number];
 }
 
 /** The error for an unknown case. Names are in quotation marks, because they can contain commas. */
@@ -78,7 +95,7 @@ function largestOf({ states, logs, predictions }: CaseDifferences): number {
 }
 
 function text(
-  results: readonly (CaseDifferences & { source: string })[],
+  results: readonly (CaseDifferences & { readonly source: string; readonly unseen: readonly string[] })[],
   failed: readonly CaseDifferences[],
   tolerance: number,
 ): string {
@@ -101,5 +118,15 @@ function text(
         ? `The case is within ${tolerance}.`
         : `All ${results.length} cases are within ${tolerance}.`
       : `${failed.length} of ${results.length} cases differ by more than ${tolerance}: ${failed.map(({ name }) => name).join(", ")}.`;
-  return `Recorded from ${sources}.\n\n${table(head, rows)}\n\n${verdict}\n`;
+  return `Recorded from ${sources}.\n\n${table(head, rows)}\n\n${verdict}\n${unseenText(results)}`;
+}
+
+/** What the minibatches cannot show, with the algorithms of which it is true. */
+function unseenText(results: readonly { readonly algorithm: string; readonly unseen: readonly string[] }[]): string {
+  const all = new Set(results.map(({ algorithm }) => algorithm));
+  const spots = new Map<string, Set<string>>();
+  for (const { algorithm, unseen } of results)
+    for (const spot of unseen) spots.set(spot, (spots.get(spot) ?? new Set()).add(algorithm));
+  const lines = Array.from(spots, ([spot, of]) => `- ${of.size < all.size ? `${[...of].join(", ")}: ` : ""}${spot}\n`);
+  return `\nWhat these cases cannot show:\n${lines.join("")}`;
 }
