@@ -192,7 +192,8 @@ test.each(Object.entries(WITH_STAGES))("%s shows its stages, and takes other map
     expectClose(backbone.forward(x), features, { rtol: 1e-6, atol: 1e-6 });
     const last = sizes.length - 1;
     const changed = backbone.stages!(x, (map, stage) => (stage === last ? map.mul(0) : map));
-    expect(changed.select(0, 0).equal(changed.select(0, 1))).toBe(true); // the result does not depend on x
+    // The result does not depend on x. Equal rows of a product may differ in their last bit, depending on the processor.
+    expectClose(changed.select(0, 0), changed.select(0, 1), { rtol: 1e-6, atol: 1e-7 });
   });
 });
 
