@@ -94,7 +94,7 @@ async function get(name: string | undefined, flags: GetFlags, write: Write): Pro
   const outcome = await getDataset({
     definition,
     from,
-    ...(flags.from === undefined && known?.md5 && { md5: known.md5 }),
+    ...(flags.from === undefined && known && { md5: known.md5, npm: known.npm }),
     root: flags.root,
     columns: columnsIn(flags),
     keep: flags.keep,

