@@ -25,6 +25,10 @@ const verbs: Readonly<Record<string, Verb>> = {
     summary: "compare ERM and ERM + NU on generated pictures, holding out each domain in turn",
     load: async () => (await import("./quickstart.js")).quickstartCommand(),
   },
+  tour: {
+    summary: "train on real pictures with real weights, through npm, and evaluate on a style that was withheld",
+    load: async () => (await import("./tour.js")).tourCommand(),
+  },
   setup: {
     summary: "find or install libtorch and build the engine (other verbs do this when needed)",
     load: async () => (await import("./setup.js")).setupCommand(),

@@ -9,9 +9,18 @@ import type { TestRegistry } from "./npm-registry.js";
 
 /** Emoji of three classes: their codes and the names that sets use. */
 export const SMALL = {
-  bird: { "1f413": "rooster", "1f414": "chicken", "1f423": "hatching-chick", "1f424": "baby-chick", "1f426": "bird" },
-  drink: { "1f375": "teacup-without-handle", "1f376": "sake", "1f377": "wine-glass", "1f378": "cocktail-glass" },
-  hand: { "1f448": "backhand-index-pointing-left", "1f449": "backhand-index-pointing-right", "1f44b": "waving-hand" },
+  bird: {
+    ...{ "1f413": "rooster", "1f414": "chicken", "1f423": "hatching-chick", "1f424": "baby-chick", "1f426": "bird" },
+    ...{ "1f427": "penguin", "1f54a": "dove", "1f983": "turkey", "1f985": "eagle", "1f986": "duck", "1f989": "owl" },
+  },
+  drink: {
+    ...{ "1f375": "teacup-without-handle", "1f376": "sake", "1f377": "wine-glass", "1f378": "cocktail-glass" },
+    ...{ "1f379": "tropical-drink", "1f37a": "beer-mug", "1f37b": "clinking-beer-mugs", "1f37c": "baby-bottle" },
+  },
+  hand: {
+    ...{ "1f448": "backhand-index-pointing-left", "1f449": "backhand-index-pointing-right", "1f44b": "waving-hand" },
+    ...{ "1f44c": "ok-hand", "1f44d": "thumbs-up", "1f44e": "thumbs-down", "1f44f": "clapping-hands" },
+  },
 } as const;
 
 const CODES = Object.values(SMALL).flatMap((emoji) => Object.entries(emoji));
@@ -32,7 +41,7 @@ const STYLES: readonly Style[] = [
 
 /** A drawing that is different for every emoji and not symmetric. */
 const body = (place: number, colour: string): string =>
-  `<path fill="${colour}" d="M0 0h${6 + 2 * place}v${30 - place}H0z"/><circle cx="6" cy="26" r="4" fill="#888"/>`;
+  `<path fill="${colour}" d="M0 0h${6 + (place % 13)}v${30 - (place % 11)}H0z"/><circle cx="${4 + place}" cy="26" r="4" fill="#888"/>`;
 
 /** The files of the package of a style. `change` edits the icons. */
 export function filesOf(
@@ -60,12 +69,15 @@ const factsOf = ({ style, author }: Style) => ({
   licencePage: "https://example.org/licence",
 });
 
-/** Adds the packages of two authors to a registry. Returns the sets. */
-export const addSmallSets = (registry: TestRegistry): EmojiSet[] =>
-  STYLES.slice(1, 3).map((each) => ({
-    ...factsOf(each),
-    package: registry.add(`@small/${each.style}`, "1.0.0", filesOf(each)),
-  }));
+/** Adds packages to a registry, each of a style with its own colour. Returns the sets. */
+export const addSmallSets = (registry: TestRegistry, styles: readonly string[]): EmojiSet[] =>
+  styles.map((style, i) => {
+    const { author, colour } = STYLES[i % STYLES.length];
+    return {
+      ...factsOf({ style, author, colour }),
+      package: registry.add(`@small/${style}`, "1.0.0", filesOf({ colour })),
+    };
+  });
 
 /** Tarballs of all packages in a folder, and their sets. */
 export function packSmallSets(folder: string): { sets: EmojiSet[]; from: string[] } {
