@@ -39,6 +39,7 @@ interface TourFlags {
   budget: string;
   weights: string;
   yes?: true;
+  json?: true;
 }
 
 export function tourCommand(): Command {
@@ -54,22 +55,23 @@ export function tourCommand(): Command {
     )
     .option("--weights <name>", "the weights to start from, as nudge weights list prints them", WEIGHTS)
     .option("--yes", "download without asking")
+    .option("--json", "print the result as JSON, and everything else on stderr")
     .addHelpText(
       "after",
       `
 Examples:
   nudge tour
   nudge tour --budget 1h                fine-tunes networks too
-  nudge tour --weights mobilenet_v2     other weights, if they are on this machine or can be downloaded
+  nudge tour --weights mobilenet_v2     other weights
 
-Without a network, bring the files (the command prints which), then run it again.`,
+Without a network, bring the files that the command prints, and run it again.`,
     )
     .action((flags: TourFlags) => tour(flags));
 }
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
-async function tour({ out, budget, weights, yes }: TourFlags): Promise<void> {
+async function tour({ out, budget, weights, yes, json }: TourFlags): Promise<void> {
   const started = performance.now();
   checkFolder(out);
   makeFolder(out);
@@ -79,6 +81,7 @@ async function tour({ out, budget, weights, yes }: TourFlags): Promise<void> {
   const lists = writeTourLists(dataset, out, { styles: TRAINED, withheld: WITHHELD });
   say(`\n${lists.trained} pictures in the styles of four authors, each of another emoji; ${WITHHELD} is withheld.\n`);
   const runs = join(out, "runs");
+  using redirected = json ? stdoutOnStderr() : undefined;
   const code = await run([
     ...["train", "--data", lists.train, "--weights", weights, "--budget", budget],
     ...["--out", runs, "--name", "tour"],
@@ -95,6 +98,12 @@ async function tour({ out, budget, weights, yes }: TourFlags): Promise<void> {
   const expected = estimate.reduce((sum, { accuracy }) => sum + accuracy, 0) / estimate.length;
   const [fresh, seen] = [NEW, SEEN].map((name) => evaluation.domains.find((each) => each.domain === name)!);
   const seconds = (performance.now() - started) / 1000;
+  if (json) {
+    const facts = { withheld: WITHHELD, fresh, seen, expected, mistakes: page, model, seconds };
+    redirected?.[Symbol.dispose]();
+    process.stdout.write(`${JSON.stringify(facts, null, 2)}\n`);
+    return;
+  }
   process.stdout.write(`
 Accuracy on ${WITHHELD}, a style that this model has never seen (95 % interval)
   ${NEW.padEnd(SEEN.length)}  ${shareText(fresh)}
@@ -133,6 +142,18 @@ export function sentence({ fresh, seen, expected }: { fresh: Share; seen: Share;
       ? `on emoji that another style showed it is ${percent(seen.accuracy)}, because the model recognises the emoji too, and not only the class`
       : `on emoji that another style showed it is ${percent(seen.accuracy)}, which is no clear difference`;
   return `the accuracy on new emoji in a style that the model never saw is ${percent(fresh.accuracy)}; held-out styles had promised ${percent(expected)}, ${kept}; ${memory}.`;
+}
+
+/** Sends what commands print on stdout to stderr, until it is disposed of. */
+function stdoutOnStderr(): Disposable {
+  const { stdout, stderr } = process;
+  const write = stdout.write;
+  stdout.write = stderr.write.bind(stderr) as typeof stdout.write;
+  return {
+    [Symbol.dispose]() {
+      stdout.write = write;
+    },
+  };
 }
 
 /** Runs a command of this program, after printing it. Returns its exit code. */

@@ -69,8 +69,10 @@ test("trains on four styles by the default, evaluates on a fifth that nothing ha
   const page = /^mistakes: (.*)$/m.exec(printed.stdout)![1];
   expect(readFileSync(page, "utf8")).toContain("<html");
   const asked = registry.asked.length;
-  expect(await tour()).toBe(0); // what is there is used, so nothing is asked
+  printed.stdout = "";
+  expect(await tour("--json")).toBe(0); // what is there is used, so nothing is asked
   expect(registry.asked).toHaveLength(asked);
+  expect(JSON.parse(printed.stdout)).toMatchObject({ withheld: "twemoji", mistakes: page });
 }, 240_000);
 
 test("without consent or a network it says what is missing, how large it is and how to bring it", async () => {
