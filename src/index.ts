@@ -14,12 +14,15 @@ export * from "./nn/index.js";
 // Data
 
 export * from "./data/index.js";
+export { type GetEmojiOptions, type GotEmoji, getEmoji } from "./get-data/get-emoji.js";
 
 // Backbones, algorithms, regularizers, averages, optimizers, and how their options are declared
 
 export * from "./algorithms/index.js";
 export * from "./averaging/index.js";
+export { getWeights } from "./backbones/get-weights.js";
 export * from "./backbones/index.js";
+export { type PublishedWeights, publishedWeights } from "./backbones/published-weights.js";
 export {
   choice,
   type Hparam,

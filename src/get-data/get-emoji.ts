@@ -45,7 +45,7 @@ export interface GetEmojiOptions {
   /** Keep the packages. */
   readonly keep?: boolean;
   /** Receives messages for the user. */
-  say(text: string): void;
+  say?(text: string): void;
   progress?(what: string, done: number, total: number | null): void;
   readonly downloading?: (name: string) => NpmOptions;
 }
@@ -61,9 +61,14 @@ export interface GotEmoji {
 /** The folder of the dataset. */
 export const emojiFolder = (root: string): string => join(root, "emoji");
 
-/** Creates the folder. */
+/**
+ * Creates the folder of the dataset `emoji`: downloads drawings through npm, and renders them. A folder that exists is
+ * kept.
+ *
+ * @example await getEmoji({ root: "data" }); const dataset = await openDataset("emoji", { root: "data" });
+ */
 export async function getEmoji(options: GetEmojiOptions): Promise<GotEmoji> {
-  const { root, styles = [], size = EMOJI_SIZE, say } = options;
+  const { root, styles = [], size = EMOJI_SIZE, say = () => {} } = options;
   if (!Number.isSafeInteger(size) || size < SIZES.least || size > SIZES.most)
     throw new UsageError(`--size: expected a number of pixels from ${SIZES.least} to ${SIZES.most}, got ${size}`);
   const { sets = setsNamed(styles) } = options;
