@@ -23,7 +23,10 @@ const [CELL, GAP] = [56, 4];
 
 const pictures = STYLES.flatMap((style, y) =>
   EMOJI.map(async (path, x) => ({
-    input: await sharp(join(root, "emoji", style, `${path}.png`)).resize(CELL).png().toBuffer(),
+    input: await sharp(join(root, "emoji", style, `${path}.png`))
+      .resize(CELL)
+      .png()
+      .toBuffer(),
     left: x * (CELL + GAP),
     top: y * (CELL + GAP),
   })),
