@@ -34,6 +34,17 @@ test("LaTeX has booktabs rules, the best in bold and the second underlined", () 
     expect(latex.split(`\\begin{${name}}`).length).toBe(latex.split(`\\end{${name}}`).length);
 });
 
+test("captions have two lines, and the protocol is in a note below the table", () => {
+  const captions = Array.from(toLatex(pacsReport()).matchAll(/\\caption\{(.*)\}$/gm), ([, caption]) => caption);
+  expect(captions).toHaveLength(2);
+  for (const caption of captions) expect(caption.length).toBeLessThan(200);
+  expect(captions[0]).toBe("PACS. The best is bold, the second best underlined; (n/m): n of m trials.");
+  const latex = toLatex(pacsReport());
+  expect(latex).toMatch(
+    /\\end\{tabular\}\n(.*\n)*\\par\{\\footnotesize Note: Selection: training-domain .* Protocol: each domain/,
+  );
+});
+
 test("LaTeX's own characters lose their power", () => {
   expect(escapeLatex("a_b & 5% of $x #1 {y} \\z ~ ^")).toBe(
     "a\\_b \\& 5\\% of \\$x \\#1 \\{y\\} \\textbackslash{}z \\textasciitilde{} \\textasciicircum{}",

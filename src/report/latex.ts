@@ -23,13 +23,14 @@ export function toLatex(report: Report): string {
   return ["% \\usepackage{booktabs}", ...tables.map(tableText), ...texts].join("\n\n").concat("\n");
 }
 
-function textTable({ title, words, head, rows }: TextTable): string {
+function textTable({ title, words, head, rows, notes }: TextTable): string {
   return environment({
-    caption: `${title}. ${words.join(" ")}`.trim(),
+    ...captioned(title, words),
     label: title,
     columns: `l${"c".repeat(head.length - 1)}`,
     head: head.map((heading) => `\\textbf{${escapeLatex(heading)}}`).join(" & "),
     body: rows.map((row) => row.map(escapeLatex).join(" & ")),
+    under: notes.map(escapeLatex),
   });
 }
 
@@ -38,7 +39,7 @@ function tableText({ id, title, words, columns, rows, notes }: Table): string {
   const head = ["Algorithm", ...columns].map((heading) => `\\textbf{${escapeLatex(heading)}}`).join(" & ");
   const under = notes.map((note, i) => `$^{${i + 1}}$ ${escapeLatex(note)}`);
   return environment({
-    caption: `${title}. ${words.join(" ")}`,
+    ...captioned(title, words, "The best is bold, the second best underlined; (n/m): n of m trials."),
     label: id,
     columns: `l${"c".repeat(columns.length)}`,
     head,
@@ -47,8 +48,26 @@ function tableText({ id, title, words, columns, rows, notes }: Table): string {
   });
 }
 
+/** A longer caption than this has more than two lines in an article of two columns' width. */
+const CAPTION = 160;
+
+/**
+ * The caption of a table, at most about two lines: the title, what is short enough of the first words, and what marks mean.
+ * The protocol is in a note below the table.
+ */
+function captioned(title: string, words: readonly string[], marks = ""): Pick<Parts, "caption" | "note"> {
+  const [first = "", ...rest] = words;
+  const [sentence = ""] = /^.*?[.](?= |$)/.exec(first) ?? [];
+  const isShort = sentence !== "" && title.length + sentence.length + marks.length < CAPTION;
+  const said = isShort ? sentence : "";
+  const note = [first.slice(said.length).trim(), ...rest].filter((each) => each !== "").join(" ");
+  return { caption: [`${title}.`, said, marks].filter((each) => each !== "").join(" "), note };
+}
+
 interface Parts {
   caption: string;
+  /** Below the table. */
+  note: string;
   label: string;
   columns: string;
   head: string;
@@ -56,7 +75,7 @@ interface Parts {
   under?: readonly string[];
 }
 
-function environment({ caption, label, columns, head, body, under = [] }: Parts): string {
+function environment({ caption, note, label, columns, head, body, under = [] }: Parts): string {
   return [
     "\\begin{table}[t]",
     "\\centering",
@@ -70,7 +89,8 @@ function environment({ caption, label, columns, head, body, under = [] }: Parts)
     ...body.map((line) => `${line} \\\\`),
     "\\bottomrule",
     "\\end{tabular}",
-    ...under.map((note) => `\\par{\\footnotesize ${note}}`),
+    ...under.map((each) => `\\par{\\footnotesize ${each}}`),
+    ...(note === "" ? [] : [`\\par{\\footnotesize ${escapeLatex(`Note: ${note}`)}}`]),
     "\\end{table}",
   ].join("\n");
 }

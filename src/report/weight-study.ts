@@ -31,6 +31,7 @@ import {
   summarize,
 } from "./paired.js";
 import { longerTrials, type SharedTrials, sharedTrials } from "./shared-trials.js";
+import { averageStudies } from "./weight-average.js";
 import { familiesOf, type Member, type Weighed, weigh } from "./weight-members.js";
 
 /** One weight of one kind, or the method without a penalty. */
@@ -92,7 +93,10 @@ export interface WeightStudy {
 /** The studies for which there are runs: one per dataset and algorithm with at least two weights of a kind. */
 export function weightStudies(outcome: Outcome): WeightStudy[] {
   const families = [...familiesOf(outcome).values()];
-  return outcome.datasets.flatMap((dataset) => families.flatMap((members) => studiesOf(outcome, dataset, members)));
+  const studies = outcome.datasets.flatMap((dataset) =>
+    families.flatMap((members) => studiesOf(outcome, dataset, members)),
+  );
+  return [...studies, ...averageStudies(studies)];
 }
 
 /** The study of a family, and a second one of its settings that have more trials than all have. */

@@ -23,8 +23,8 @@ export interface Protocol {
 /** Protocols by name, with a description. */
 export const protocols: Readonly<Record<ProtocolName, string>> = {
   domainbed:
-    "DomainBed protocol: 5001 steps, evaluated every 300 (DomainNet 1000, small pictures 100) on augmented validation pictures",
-  swad: "SWAD protocol: 5001 steps (DomainNet 15001), evaluated every 100 (VLCS 50, DomainNet 500, others 200) on validation pictures without augmentation",
+    "DomainBed protocol: 5001 steps, evaluated every 300 steps (DomainNet every 1000, small pictures every 100) on augmented validation pictures",
+  swad: "SWAD protocol: 5001 steps (DomainNet 15001), evaluated every 200 steps (PACS, OfficeHome and TerraIncognita every 100, VLCS every 50, DomainNet every 500) on validation pictures without augmentation",
 };
 
 /** SWAD's values, where its published commands differ from the 5001 steps and 200 in its code. */

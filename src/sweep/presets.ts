@@ -149,8 +149,13 @@ export const presets: Readonly<Record<string, Preset>> = Object.fromEntries(
   ].map((preset) => [preset.id, preset]),
 );
 
+/** Figure 1 trains no networks. */
+const FIGURE_1 =
+  "figure1: Figure 1a is a drawing, and Figure 1b needs no sweep: nudge synthetic --figure DIR draws it as synthetic-figure-1b";
+
 /** The preset with this name. An unknown name is an error that suggests the closest one. */
 export function presetNamed(name: string): Preset {
+  if (name === "figure1") throw new UsageError(FIGURE_1);
   if (!Object.hasOwn(presets, name)) throw new UsageError(unknownName("preset", name, Object.keys(presets)));
   return presets[name];
 }
