@@ -120,8 +120,11 @@ test("the oracle takes the best last step of the draws, validation the best step
         if (trial < 2) write(folder, "IRM", { trial, draw }, 0.5 + draw / 100);
       }
     const script = join(import.meta.dirname, "../studies/colored-mnist/result.mjs");
-    const { stdout, stderr } = spawnSync(process.execPath, [script, folder], { encoding: "utf8" });
+    const { stdout, stderr } = spawnSync(process.execPath, [script, folder, "--figure", join(folder, "cells.svg")], {
+      encoding: "utf8",
+    });
     expect(stderr).toBe("");
+    expect(readFileSync(join(folder, "cells.svg"), "utf8")).toContain(">ERM -90%, oracle</text>");
     const erm = stdout.split("\n").filter((line) => line.startsWith("| ERM "));
     // By validation all draws are equal at the first step: 10 %. By the oracle the last draw: 39 %.
     expect(erm[0]).toContain("10.0 ± 0.0 (10.0 ± 0.1) 0.0, ±1.3: agrees");

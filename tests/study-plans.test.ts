@@ -32,7 +32,7 @@ function plan(folder: string, study: string, ...words: string[]): { stdout: stri
 test("the paper's setting on PACS starts with ERM and ERM-NU of the first trial, and adds nothing when planned again", () => {
   inFolder((folder) => {
     writePacs(folder);
-    const words = ["--", "--backbone", "resnet50", "--no-pretrained"];
+    const words = ["--", "--no-pretrained"];
     const { stdout, titles } = plan(folder, "paper-pacs", ...words);
     expect(stdout).toContain("128 runs in ");
     expect(titles.slice(0, 9)).toEqual([
