@@ -40,6 +40,7 @@ test("data inspect --json is the inspection", async () => {
 test("data inspect takes options of the dataset", async () => {
   expect(await main(["data", "inspect", "shapes", "perCell=3", "size=16"])).toBe(0);
   expect(printed.stdout).toMatch(/^Shapes \(shapes\): 84 samples, 4 domains, 7 classes\n/);
+  expect(await main(["data", "inspect", "shapes", "data.perCell=3", "size=16"])).toBe(0); // as in nudge train
   expect(await main(["data", "inspect", "shapes", "perCell"])).toBe(2);
   expect(await main(["data", "inspect", "shapes", "percell=3"])).toBe(2);
   expect(printed.stderr).toMatch(/unknown option of dataset shapes "percell": did you mean "perCell"\?/);

@@ -37,7 +37,9 @@ async function inspect(
   if (html !== undefined) checkFile(html, "--html");
   const line = terminalLine();
   const show = (what: string, done: number, total: number): void => line.show(`${what}: ${done} of ${total}`);
-  const dataset = await openDataset(path, { root, options: readPairs(settings, DATASET_OPTIONS) });
+  // As in nudge train, whose notes recommend data.layout=….
+  const pairs = settings.map((pair) => pair.replace(/^data\./, ""));
+  const dataset = await openDataset(path, { root, options: readPairs(pairs, DATASET_OPTIONS) });
   const inspection = await inspectDataset(dataset, { deep, progress: show });
   if (html !== undefined) {
     // Imported here, because the other ways to inspect a folder need no decoder.

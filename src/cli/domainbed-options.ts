@@ -29,11 +29,31 @@ const OPTIONS: Readonly<Record<string, readonly string[] | string>> = {
   trial_seed: ["--trial-seed", "--trials"],
 };
 
+/** Options of other training programs. */
+const OTHERS: typeof OPTIONS = {
+  batch: ["--batch-size"],
+  epochs: ["--steps"],
+  img_size: "the setting size=224",
+  imgsz: "the setting size=224",
+  learning_rate: "the setting lr=1e-4, as an argument",
+  lr: "the setting lr=1e-4, as an argument",
+  model: ["--backbone"],
+  workers: "not needed: all cores decode pictures",
+};
+
+/** The equivalent of a common option of other programs; undefined if it is none. */
+export const commonHint = (option: string, command: Pick<Command, "options">): string | undefined =>
+  hintFrom(OTHERS, option, command);
+
 /** The equivalent of an unknown option; undefined if it is not an option of DomainBed. */
-export function domainbedHint(option: string, command: Pick<Command, "options">): string | undefined {
+export const domainbedHint = (option: string, command: Pick<Command, "options">): string | undefined =>
+  hintFrom(OPTIONS, option, command);
+
+function hintFrom(options: typeof OPTIONS, option: string, command: Pick<Command, "options">): string | undefined {
   const name = option.replace(/^--/, "").replaceAll("-", "_");
-  const known = Object.hasOwn(OPTIONS, name) ? OPTIONS[name] : undefined;
+  const known = Object.hasOwn(options, name) ? options[name] : undefined;
   if (known === undefined || typeof known === "string") return known;
   const own = known.find((each) => command.options.some(({ long }) => long === each));
+  if (name === "epochs") return own && `${own}, the number of updates: pictures × epochs / pictures in an update`;
   return own && (name === "test_envs" ? `${own}, with domains by name` : own);
 }

@@ -70,6 +70,17 @@ test.each([
   expect(printed.stderr).toBe(`nudge: unknown option '${option}'\n(an option of DomainBed; here: ${ours})\n`);
 });
 
+test.each([
+  ["--lr", "the setting lr=1e-4, as an argument"],
+  ["--epochs", "--steps, the number of updates: pictures × epochs / pictures in an update"],
+  ["--model", "--backbone"],
+  ["--imgsz", "the setting size=224"],
+  ["--batch", "--batch-size"],
+])("the option %s of other programs is answered with ours", async (option, ours) => {
+  expect(await main(["train", option, "1"])).toBe(2);
+  expect(printed.stderr).toBe(`nudge: unknown option '${option}'\n(here: ${ours})\n`);
+});
+
 test("an unknown subcommand is an error that lists the known ones", async () => {
   expect(await main(["sweep", "launch"])).toBe(2);
   expect(printed.stderr).toBe(

@@ -8,7 +8,7 @@ import { unknownName } from "../closest-name.js";
 import { onMissingAddon } from "../engine/load.js";
 import { UsageError } from "../errors.js";
 import { version } from "../library/version.js";
-import { domainbedHint } from "./domainbed-options.js";
+import { commonHint, domainbedHint } from "./domainbed-options.js";
 import { endOf } from "./failure.js";
 import { buildOnFirstUse } from "./run-setup.js";
 
@@ -162,13 +162,15 @@ function addPluginOption(command: Command): void {
 /** Advice about a usage error, for errors where commander gives none. */
 function advice(text: string, command: Command): string {
   if (text.includes("missing required argument")) return `\nUsage: ${command.createHelp().commandUsage(command)}\n`;
+  const [, given] = /unknown option '([^'=]+)/.exec(text) ?? [];
+  const common = given && commonHint(given, command);
+  if (common) return `\n(here: ${common})\n`;
   if (text.includes("Did you mean")) return "\n";
   if (text.includes("unknown command")) {
     const known = command.createHelp().visibleCommands(command);
     return ` (known: ${known.map((each) => each.name()).join(", ")})\n`;
   }
-  const [, option] = /unknown option '([^'=]+)/.exec(text) ?? [];
-  const hint = option && domainbedHint(option, command);
+  const hint = given && domainbedHint(given, command);
   return hint ? `\n(an option of DomainBed; here: ${hint})\n` : "\n";
 }
 

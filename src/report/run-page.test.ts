@@ -62,6 +62,7 @@ test("an estimate stands in for held-out domains, and says that the model itself
   street  100.0 %  (34.2 % to 100.0 %, 2 pictures)
   mean     75.0 %
 Plan with 50.0 %, the lowest of the 2 held-out domains (shop): a new domain can be as difficult. The lowest value falls as domains are added.
+Guessing among 2 classes gives 50.0 %. On shop, street the model may be no better than guessing, because the interval includes it: do not use it there.
 The Wilson intervals cover the uncertainty from the number of pictures. They do not cover differences between domains, or the variation over seeds and splits: this is one trial.
 
 Accuracy on validation pictures of the training domains (95 % interval)
@@ -74,8 +75,8 @@ Confusion matrix on held-out domains (rows: true class; columns: predicted class
   cat      1      1
   <dog>    0      2
 
-Worst mistakes on held-out domains
-  shop/1.png: cat, predicted <dog> (95.3 %)
+Worst mistakes on held-out domains, by the probability of the true class
+  shop/1.png: cat (4.7 %), predicted <dog> (95.3 %)
 `);
 });
 

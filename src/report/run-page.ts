@@ -68,6 +68,15 @@ export const meanAccuracy = (domains: readonly AssessedDomain[]): number =>
 export const lowestOf = (domains: readonly AssessedDomain[]): AssessedDomain =>
   domains.reduce((a, b) => (b.accuracy < a.accuracy ? b : a));
 
+/** What guessing gives, and the domains whose interval includes it, as text. */
+export function chanceWords(domains: readonly AssessedDomain[], classes: number): string {
+  const guessed = domains.filter(({ interval }) => interval[0] <= 1 / classes).map(({ name }) => name);
+  const guess = `Guessing among ${classes} classes gives ${percent(1 / classes)}.`;
+  return guessed.length === 0
+    ? guess
+    : `${guess} On ${guessed.join(", ")} the model may be no better than guessing, because the interval includes it: do not use it there.`;
+}
+
 /** What the lowest value means, as text. */
 export function lowestWords(held: readonly AssessedDomain[]): string {
   const { name } = lowestOf(held);
@@ -195,5 +204,5 @@ function domainSection(
     : held.length > 0
       ? "“Held-out domain”: no picture of the domain was used for training. “Validation”: pictures of the training domains that were not used for training."
       : "The model was trained on all domains, and these are validation pictures of them. The accuracy on new domains is unknown: it can be much lower with new cameras, places or styles. To get an estimate, put the pictures of each domain in a separate folder, with at least two domains.";
-  return `<section><h2>Accuracy by domain</h2><p class="soft">${words}</p><div class="wide"><table><thead><tr>${head.map((text) => `<th scope="col">${text}</th>`).join("")}</tr></thead><tbody>${[...held, ...validation].map(row).join("")}</tbody></table></div><p class="soft">${intervalWords(heldOutOf({ assessment, estimate }).from)}</p></section>`;
+  return `<section><h2>Accuracy by domain</h2><p class="soft">${words}</p><div class="wide"><table><thead><tr>${head.map((text) => `<th scope="col">${text}</th>`).join("")}</tr></thead><tbody>${[...held, ...validation].map(row).join("")}</tbody></table></div><p class="soft">${escapeXml(chanceWords(held.length > 0 ? held : validation, assessment.classes.length))} ${intervalWords(heldOutOf({ assessment, estimate }).from)}</p></section>`;
 }

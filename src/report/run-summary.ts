@@ -4,7 +4,7 @@ import { mostConfused } from "../analysis/assess.js";
 import { type AssessedDomain, type Assessment, summedConfusion } from "../analysis/assessment.js";
 import { countOf, showLine } from "../data/show-name.js";
 import { percent } from "../drawing/page.js";
-import { heldOutOf, intervalWords, lowestOf, meanAccuracy } from "./run-page.js";
+import { chanceWords, heldOutOf, intervalWords, lowestOf, meanAccuracy } from "./run-page.js";
 
 /** With more classes a matrix does not fit into a terminal, and the most frequent mistakes are listed instead. */
 const MOST_CLASSES = 12;
@@ -27,17 +27,22 @@ export function runSummary(assessment: Assessment, estimate: Assessment | null, 
           `Accuracy on ${tested === undefined ? "" : `${tested} in `}held-out domains (95 % interval)`,
           ...domainLines(held),
           ...planLines(held),
+          chanceWords(held, assessment.classes.length),
           intervalWords(from),
         ]
       : ["Accuracy on new domains: unknown, because no domain was held out"],
-    ["Accuracy on validation pictures of the training domains (95 % interval)", ...domainLines(validation)],
+    [
+      "Accuracy on validation pictures of the training domains (95 % interval)",
+      ...domainLines(validation),
+      ...(held.length === 0 && validation.length > 0 ? [chanceWords(validation, assessment.classes.length)] : []),
+    ],
     confusionLines(summedConfusion(shown, assessment.classes.length), assessment.classes, of),
     wrong.length > 0
       ? [
-          `Worst mistakes on ${of}`,
+          `Worst mistakes on ${of}, by the probability of the true class`,
           ...wrong.map(
-            ({ path, label, predicted, confidence }) =>
-              `  ${path}: ${label}, predicted ${predicted} (${percent(confidence)})`,
+            ({ path, label, predicted, confidence, truth }) =>
+              `  ${path}: ${label} (${percent(truth)}), predicted ${predicted} (${percent(confidence)})`,
           ),
         ]
       : [],

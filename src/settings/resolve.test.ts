@@ -168,7 +168,8 @@ test.each([
   [{ testDomains: "fild" }, 'unknown domain "fild": did you mean "filled"?'],
   [{ testDomains: "" }, "no test domain: choose one of filled, outlined, textured, inverted"],
   [{ testDomains: "filled,outlined,textured,inverted" }, "no domain of dataset shapes is left for training"],
-  [{ learningRate: 1 }, 'unknown setting "learningRate"'],
+  [{ learningRate: 1 }, 'unknown setting "learningRate": here it is lr'],
+  [{ epochs: 3 }, 'unknown setting "epochs": here it is steps, the number of updates'],
   [
     { resnet_dropout: 1 },
     'unknown setting "resnet_dropout": this is the name in the reference code; here it is dropout',

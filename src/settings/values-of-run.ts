@@ -135,6 +135,8 @@ function ownerOf<O extends Owner>(name: string, owners: readonly O[], method: Me
   const meant = referenceNamed(name, method);
   if (meant !== undefined)
     throw new UsageError(`unknown setting "${name}": this is the name in the reference code; here it is ${meant}`);
+  const common = Object.hasOwn(COMMON, name) ? COMMON[name] : undefined;
+  if (common !== undefined) throw new UsageError(`unknown setting "${name}": here it is ${common}`);
   const near = closestName(name, [...known, ...owners.flatMap(({ values }) => Object.keys(values))]);
   const others = settingOfOthers(name, method);
   if (others !== undefined) throw new UsageError(others);
@@ -142,6 +144,19 @@ function ownerOf<O extends Owner>(name: string, owners: readonly O[], method: Me
     near === undefined ? unknownName("setting", name, known) : `unknown setting "${name}": did you mean "${near}"?`,
   );
 }
+
+/** Names of settings in other programs. */
+const COMMON: Readonly<Record<string, string>> = {
+  learning_rate: "lr",
+  learningRate: "lr",
+  batch: "batchSize",
+  batch_size: "batchSize",
+  epochs: "steps, the number of updates",
+  imgsz: "size",
+  img_size: "size",
+  model: "backbone",
+  weight_decay: "weightDecay",
+};
 
 /** The hyperparameters of a run with an algorithm, for their names. Values and ranges differ between datasets. */
 export const declaredHparams = (algorithm: AlgorithmDefinition | undefined): Readonly<Record<string, Hparam>> => ({

@@ -121,3 +121,15 @@ test("class and domain names may be odd", async () => {
   expect(dataset.classes).toEqual(["'\"<b>", "новый\nкласс", "😀"]);
   expect(dataset.notes).toContain('domain "d2" has no pictures of 1 class that other domains have: "новый\\nкласс"');
 });
+
+test("domains with classes inside train and val are recognized, instead of a classifier of domains", async () => {
+  const files = ["train", "val"].flatMap((part) =>
+    ["shop", "street"].flatMap((domain) => ["cup", "pen"].map((name) => `${part}/${domain}/${name}/1.png`)),
+  );
+  await expect(opened(files)).rejects.toThrow(
+    '"train" contains "shop" and "street", which have the same folders inside, such as "cup": these are domains with classes, and not classes. Use the folder of the domains, --data train',
+  );
+  // Folders inside classes that differ are parts of a class.
+  const parts = await opened(["train/cat/old/1.png", "train/dog/1.png", "val/cat/2.png", "val/dog/2.png"]);
+  expect(parts.classes).toEqual(["cat", "dog"]);
+});

@@ -89,6 +89,23 @@ function partsOf(domains: readonly PictureDomain[]): Parts | undefined {
   };
 }
 
+/**
+ * Throws if the classes of `train` and the others are domains, which have the classes inside: train/shop/cup. A classifier of
+ * domains would be trained, with a high accuracy.
+ */
+function checkClassesInside(where: string, top: Folder): void {
+  const inside = withPictures(top).flatMap(({ folders }) => folders.filter((below) => countPictures(below) > 0));
+  const names = inside.map(({ pictures, folders }) => (pictures.length > 0 ? [] : folders.map(({ name }) => name)));
+  const domains = new Set(inside.map(({ name }) => name));
+  const isInAll = names[0]?.find((name) => names.every((own) => own.includes(name)));
+  if (domains.size < 2 || isInAll === undefined) return;
+  const [part] = withPictures(top);
+  const [first, second] = domains;
+  throw new UsageError(
+    `${where}: "${showName(part.name)}" contains "${showName(first)}" and "${showName(second)}", which have the same folders inside, such as "${showName(isInAll)}": these are domains with classes, and not classes. Use the folder of the domains, --data ${showName(part.path)}`,
+  );
+}
+
 /** The folders that are domains. For `class`, the whole folder is one domain. */
 function domainsOf(top: Folder, layout: Layout): { name: string; shown: string; folder: Folder }[] {
   if (layout === "class") return [{ name: "all", shown: "the folder", folder: top }];
@@ -123,6 +140,7 @@ export const imageFolder = defineDataset({
     const layout = asked === "auto" ? layoutOf(top) : asked;
     const labelled = labelFolders(where, domainsOf(top, layout));
     const parts = asked === "auto" && layout === "domain/class" ? partsOf(labelled.domains) : undefined;
+    if (parts) checkClassesInside(where, top);
     const notes = [...tree.notes, ...(parts?.notes ?? [])];
     if (top !== tree.top) notes.push(`the dataset starts at "${showName(top.path)}"`);
     if (layout === "domain/class" && top.pictures.length > 0)
