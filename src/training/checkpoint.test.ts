@@ -5,7 +5,8 @@ import { afterAll, expect, test } from "vitest";
 import { arrays, CLASSES, DOMAINS, tinyBackbone, tinyBatch } from "../../tests/support/tiny-data.js";
 import { erm } from "../algorithms/erm.js";
 import { type Follower, swad } from "../averaging/index.js";
-import { scope } from "../engine/scope.js";
+import { keep, scope } from "../engine/scope.js";
+import { tensor } from "../engine/tensor.js";
 import { type Checkpointed, readCheckpoint, writeCheckpoint } from "./checkpoint.js";
 import { Learner } from "./learner.js";
 
@@ -51,4 +52,29 @@ test.each([false, true])("what is read back lies in memory as it did before (cha
   const before = lying({ learner, followers: [average] });
   expect(before["segment.backbone.stage1.weight"].strides).toEqual(channelsLast ? [36, 1, 12, 4] : [36, 9, 3, 1]);
   expect(lying({ learner: other, followers: [otherAverage] })).toEqual(before);
+});
+
+test("averages are read onto another device than the file's, and refused if their shapes differ", () => {
+  const path = join(folder, "device.safetensors");
+  const progress = { next: 1, stopped: false, logs: { sums: {}, count: 0 }, best: null };
+  using learner = begin(0, false);
+  using average: Follower = swad();
+  scope(() => learner.update(tinyBatch(arrays, 0), 0));
+  average.afterUpdate(0, learner.parameters());
+  writeCheckpoint(path, "a run", progress, { learner, followers: [average] });
+  // "meta" is a device of libtorch without memory, which every machine has.
+  const elsewhere = { ...begin(1, false), place: { device: "meta" } } as unknown as Learner;
+  const parameters = scope(
+    () =>
+      new Map(Array.from(learner.parameters(), ([name, each]) => [name, keep(each.detach().to({ device: "meta" }))])),
+  );
+  Object.assign(elsewhere, { loadState: () => {}, parameters: () => parameters });
+  using other: Follower = swad();
+  readCheckpoint(path, "a run", { learner: elsewhere, followers: [other] });
+  expect([...other.state().tensors.values()].map(({ device }) => device)).toContain("meta");
+  const [first] = parameters.keys();
+  parameters.set(first, tensor([1, 2, 3]));
+  expect(() => readCheckpoint(path, "a run", { learner: elsewhere, followers: [other] })).toThrow(
+    /device\.safetensors: ".*" is float32\[.*\], but its parameter is float32\[3\]/,
+  );
 });

@@ -98,10 +98,13 @@ function checkAverages(path: string, kept: ReadonlyMap<string, Tensor>, paramete
   for (const [name, tensor] of kept) {
     const ends = Array.from(name.matchAll(/(?<=^|[./])./g), ({ index }) => name.slice(index));
     const parameter = ends.map((end) => parameters.get(end)).find((found) => found !== undefined);
-    if (parameter && parameter.describe() !== tensor.describe())
-      throw new DataError(`${path}: "${name}" is ${tensor.describe()}, but its parameter is ${parameter.describe()}`);
+    // The device is not compared: a file's tensors are on the CPU until they are placed.
+    if (parameter && kindOf(parameter) !== kindOf(tensor))
+      throw new DataError(`${path}: "${name}" is ${kindOf(tensor)}, but its parameter is ${kindOf(parameter)}`);
   }
 }
+
+const kindOf = ({ dtype, shape }: Tensor): string => `${dtype}[${shape.join(", ")}]`;
 
 /** Returns the progress with a fixed order of keys, so that a resumed run writes the same bytes. */
 function inOrder({ next, updated, stopped, logs, records, best, losses }: Progress): Progress {

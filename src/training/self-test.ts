@@ -5,13 +5,18 @@
  * of its optimizers. It also checks the memory over two thousand updates. `nudge doctor --device cuda --full` runs it.
  */
 
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { AlgorithmDefinition, Batch } from "../algorithms/algorithm.js";
 import type { Draws } from "../algorithms/draws.js";
 import { algorithms } from "../algorithms/index.js";
+import { movingAverage } from "../averaging/index.js";
 import { liveTensors, memory, synchronize } from "../engine/device.js";
 import { cat, zeros } from "../engine/ops.generated.js";
 import { Scope, scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
+import { type Checkpointed, type Progress, readCheckpoint, writeCheckpoint } from "./checkpoint.js";
 import { DevicePredictions } from "./device-predictions.js";
 import { DeviceUpdates } from "./device-updates.js";
 import type { Learner } from "./learner.js";
@@ -276,19 +281,40 @@ function trainResumed(
   const { setup, at } = batches;
   const all = stepsFor(setup, algorithm);
   const half = all.length / 2;
-  const run = (learner: Learner, steps: readonly number[]): void => {
+  const run = ({ learner, followers }: Checkpointed, steps: readonly number[]): void => {
     using updates = new DeviceUpdates(learner, { device });
-    for (const step of steps) scope(() => updates.update(at(step, device), step));
+    for (const step of steps) {
+      scope(() => updates.update(at(step, device), step));
+      for (const follower of followers) follower.afterUpdate(step, learner.parameters());
+    }
     updates.read();
   };
   using first = learnerOf(setup, algorithm, device);
+  using firstAverage = movingAverage({ start: 0 });
   const start = weightsOf(first);
-  run(first, all.slice(0, half));
+  run({ learner: first, followers: [firstAverage] }, all.slice(0, half));
   using second = learnerOf(setup, algorithm, device);
-  second.loadState(first.state());
-  run(second, all.slice(half));
+  using secondAverage = movingAverage({ start: 0 });
+  throughCheckpoint(
+    { learner: first, followers: [firstAverage] },
+    { learner: second, followers: [secondAverage] },
+    { next: half, stopped: false, logs: { sums: {}, count: 0 }, best: null },
+  );
+  run({ learner: second, followers: [secondAverage] }, all.slice(half));
   const got = { start, end: weightsOf(second), updates: all.length, mismatches: mismatchesOf(second) };
   return [got, trainReplayed(algorithm, batches, device)];
+}
+
+/** Writes the state of one run to a file and reads it into another. */
+function throughCheckpoint(from: Checkpointed, to: Checkpointed, progress: Progress): void {
+  const folder = mkdtempSync(join(tmpdir(), "nudge-doctor-"));
+  try {
+    const path = join(folder, "checkpoint.safetensors");
+    writeCheckpoint(path, "doctor", progress, from);
+    readCheckpoint(path, "doctor", to);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 const mismatchesOf = (learner: Learner): string[] =>
