@@ -3,15 +3,16 @@ import { code, page, short, table } from "./markdown.mjs";
 
 /**
  * @typedef {{ default: unknown, range: { text: string }, reference?: string }} Hparam
- * @typedef {{ kind: { accepts: string }, default?: unknown, help: string }} Option
+ * @typedef {{ kind: { accepts: string }, default?: unknown, help: string, pooled?: string }} Option
  */
 
 /** @param {(path: string) => Promise<any>} load */
 export async function settingsPage(load) {
-  const [{ keys }, { protocols }, { sharedHparams }] = await Promise.all([
+  const [{ keys }, { protocols }, { sharedHparams }, { swad }] = await Promise.all([
     load("declared-settings/keys"),
     load("settings/protocols"),
     load("algorithms/shared-hparams"),
+    load("averaging/swad"),
   ]);
   /** @type {[string, Record<string, Hparam>][]} */
   const kinds = [
@@ -32,6 +33,15 @@ export async function settingsPage(load) {
         usual === undefined ? "" : code(String(usual)),
         help,
       ]),
+    ),
+    "## Settings that can differ within a cell",
+    "A cell of a table is a mean over trials, and in a search each trial is chosen from draws. All else must be equal: runs that differ in any other setting, in their samples, in their starting weights or in the code of a plug-in are in different rows, labelled by what differs. These settings are the exceptions:",
+    table(
+      ["setting", "why its value can differ"],
+      [
+        ...Object.entries(/** @type {Record<string, Option>} */ (keys)),
+        ["swad.afterValley", swad.settings.afterValley],
+      ].flatMap(([name, { pooled }]) => (pooled === undefined ? [] : [[code(name), pooled]])),
     ),
     "## Protocols",
     "A protocol sets steps, evaluations and validation if you do not (`protocol=swad`):",

@@ -49,7 +49,11 @@ export class Tables {
     const rule = selectionNamed(selection);
     const tabled = await this.collect(sweep);
     const stored = tabled.map((run) => run.stored);
-    const all = { runs: tabled.flatMap(({ runs }) => runs), stored, notes: tabled.flatMap(({ notes }) => notes) };
+    const all = {
+      runs: tabled.flatMap(({ runs }) => runs),
+      stored,
+      notes: tabled.flatMap(({ notes }) => notes.map(({ text }) => text)),
+    };
     const { runs, notes } = withoutDuplicates(all);
     const report = makeReport({ runs, stored, notes: [...all.notes, ...notes] }, { selection: rule, published });
     return { selection, runs: new Set(runs.map(({ source }) => source)).size, ...reportData(report) };

@@ -140,6 +140,7 @@ test("a written run is read back unchanged", () => {
         source: path,
         format: "domainbed",
         hparams: run.settings.hparams,
+        arguments: back.arguments,
         method: { algorithm: `ERM by ${model}`, regularizers: [], model: "current", fixed: {} },
       });
     }

@@ -108,13 +108,20 @@ export function toResultLine({
     accuracy.set(domain, typeof inside === "number" ? { in: inside, out } : { out });
   }
   const method = { algorithm, regularizers: [], model: CURRENT, fixed: NOTHING_FIXED };
+  const asked = Object.fromEntries(COMPARED.map((name) => [name, scalarOf(args[name])]));
   const testDomains = testPlaces.map((place: number) => names.domains[place]);
   return {
-    run: { source: path, format, ...names, testDomains, method, trialSeed, hparamsSeed },
+    run: { source: path, format, ...names, testDomains, method, trialSeed, hparamsSeed, arguments: asked },
     evaluation: { step, accuracy },
     hparams: scalarsOf(line.hparams),
   };
 }
+
+/** The arguments of a run that make it another row: all but its place in the table, paths, and what only saves more. */
+const COMPARED = ["steps", "checkpoint_freq", "holdout_fraction", "uda_holdout_fraction", "task", "hparams"] as const;
+
+const scalarOf = (value: unknown): SettingScalar =>
+  value === undefined || value === null ? null : value instanceof Object ? JSON.stringify(value) : (value as string);
 
 /** The primitive values of an object; empty for other values. */
 function scalarsOf(value: unknown): Record<string, SettingScalar> {

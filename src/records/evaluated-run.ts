@@ -47,6 +47,8 @@ export interface EvaluatedRun {
   readonly hparamsSeed: number;
   /** The hyperparameters of a run of another testbed, by its names. Those of NUDGE are in the settings of the run. */
   readonly hparams?: Readonly<Record<string, SettingScalar>>;
+  /** For a run of another testbed: the arguments that its numbers depend on. */
+  readonly arguments?: Readonly<Record<string, SettingScalar>>;
   /** For a row of chosen runs (`nudge report --choose`): the method of the run. */
   readonly chosenFrom?: Method;
   /** In the order of the file. */

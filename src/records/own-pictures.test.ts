@@ -1,4 +1,4 @@
-import { mkdirSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { writeOwnRun } from "../../tests/support/own-runs.js";
@@ -16,38 +16,6 @@ test("own pictures go by the name of their folder or list, which is no dataset's
   expect(name("image-folder")).toBe("image-folder"); // from before it was kept
   expect(name("image-folder", ".")).toBe("image-folder");
   expect(["clinics/", "clinics/ (a, b)", "pacs"].map(withoutSlash)).toEqual(["clinics", "clinics (a, b)", "pacs"]);
-});
-
-test("runs from before the pictures changed are skipped and reported once; the newest stay, for any names", () => {
-  inFolder((folder) => {
-    const begin = (run: string, hour: number): void => utimesSync(join(run, "settings.json"), hour, hour);
-    const old = ["b-day", "c-night"].map((name) =>
-      writeOwnRun(folder, name, { right: 10, heldOut: name.slice(2), settings: { pictures: "old" } }),
-    );
-    const now = ["z-day", "y-dusk"].map((name) =>
-      writeOwnRun(folder, name, { right: 10, heldOut: name.slice(2), settings: { pictures: "new" } }),
-    );
-    for (const run of old) begin(run, 1_000);
-    for (const run of now) begin(run, 2_000);
-    const { runs, notes } = readResults([folder]);
-    expect(runs.map(({ source }) => source).sort()).toEqual([...now].sort());
-    expect(notes).toEqual([
-      `wild: 2 runs were skipped, because newer ones are on other pictures (some were added, taken away, replaced or given another label in between): ${old.map((run) => `"${run}"`).join(", ")}. Train again, or report on them alone`,
-    ]);
-  });
-});
-
-test("a run from before a label was put right is known by the fingerprint of its pictures", () => {
-  inFolder((folder) => {
-    const [old, now] = ["before", "after"].map((pictures, i) => {
-      const run = writeOwnRun(folder, pictures, { right: 10, heldOut: "day", settings: { pictures } as object });
-      utimesSync(join(run, "settings.json"), i + 1, i + 1);
-      return run;
-    });
-    const { runs, notes } = readResults([folder]);
-    expect(runs.map(({ source }) => source)).toEqual([now]);
-    expect(notes[0]).toContain(old);
-  });
 });
 
 test("folders of another name do not compete, though the program takes all of them for one dataset", () => {

@@ -26,11 +26,20 @@ import {
 import { type AccuracyScan, type PackedAccuracies, unpack } from "./scan-accuracies.js";
 import { recordsIn } from "./store.js";
 
+/** A message about what was read. */
+export interface Note {
+  /** `not evaluated`: the run has no records yet. `damaged`: some of its records could not be used. `skipped`: something is no run. */
+  readonly kind: "not evaluated" | "damaged" | "skipped";
+  /** The folder of the run it is about. */
+  readonly run: string | null;
+  readonly text: string;
+}
+
 /** A run folder for reports: the run, its models, and problems. */
 export interface RunResult {
   readonly stored: StoredRun;
   readonly runs: readonly EvaluatedRun[];
-  readonly notes: readonly string[];
+  readonly notes: readonly Note[];
 }
 
 const NONE: readonly string[] = [];
@@ -41,8 +50,8 @@ const MOST_KEPT = 1 << 25;
 /** The settings of a run for reports and for the list of runs. */
 const READ: readonly string[] = [
   ...storedKeys,
-  ...["dataset", "domains", "allDomains", "inputShape", "splitHash", "pictures"],
-  ...["hparams", "plugins", "facts", "hash", "fixed", "combination"],
+  ...["dataset", "domains", "allDomains", "inputShape", "splitHash", "pictures", "hparams", "plugins", "facts"],
+  ...["hash", "fixed", "combination", "datasetOptions", "weightsHash", "variant"],
 ];
 
 const EMPTY: object = JSON.parse(`{${READ.map((name) => `"${name}":0`).join()}}`);
@@ -105,7 +114,9 @@ export class RunReader {
     if (packed === undefined) {
       const stored = readRun(files, settings);
       const { runs, notes } = evaluatedRuns(stored);
-      return { stored, runs, notes: [...stored.notes, ...notes] };
+      const kind = files.has(RECORDS_FILE) ? "damaged" : "not evaluated";
+      const texts = [...stored.notes, ...notes];
+      return { stored, runs, notes: texts.map((text) => ({ kind, run: files.path, text })) };
     }
     const runs: EvaluatedRun[] = [];
     for (const [model, { steps, values }] of packed)
@@ -113,7 +124,7 @@ export class RunReader {
         new PackedRun(files.path, settings, this.method(settings, model), { steps: this.stepsOnce(steps), values }),
       );
     this.kept += text?.length ?? 0;
-    return { stored: new LazyRun(files, settings, this.kept > MOST_KEPT ? undefined : text), runs, notes: NONE };
+    return { stored: new LazyRun(files, settings, this.kept > MOST_KEPT ? undefined : text), runs, notes: [] };
   }
 
   /**

@@ -4,7 +4,7 @@
  */
 
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import * as v from "valibot";
 import { hparamName } from "../algorithms/shared-hparams.js";
 import { ASSESSMENT_FILE, type Assessment, parseAssessment } from "../analysis/assessment.js";
@@ -59,6 +59,11 @@ export interface RunSettings extends Omit<StoredKeys, Required> {
   readonly fixed: FixedSettings;
   /** For runs from before `fixed` existed: the values that differed from the default or the draw of the run. */
   readonly given?: FixedSettings;
+  readonly datasetOptions?: FixedSettings;
+  readonly inputShape?: readonly number[];
+  /** The hash of the starting weights; null without a file. */
+  readonly weightsHash?: string | null;
+  readonly variant?: object;
   /** The fingerprint of the split, and of the pictures if they are the user's own. */
   readonly splitHash?: string;
   readonly pictures?: string;
@@ -106,6 +111,13 @@ export interface StoredRun {
   /** For a model that was trained on all domains: the estimate from similar runs that each held out one domain. */
   readonly estimate?: Assessment;
 }
+
+/** The id with which the name of a run folder of a sweep begins; empty for other names. */
+export const idInName = (folder: string): string => /^[0-9a-f]{16}(?=-|$)/.exec(basename(folder))?.[0] ?? "";
+
+/** The id of a run: that of its settings, or of its folder if an earlier version wrote no id into them. */
+export const runIdOf = ({ folder, settings }: Pick<StoredRun, "folder" | "settings">): string =>
+  settings.hash ?? idInName(folder);
 
 /** Whether a folder is a run folder of NUDGE. */
 export const isRunFolder = (folder: string): boolean => existsSync(join(folder, SETTINGS_FILE));

@@ -55,7 +55,7 @@ export function coverages(outcome: Outcome): Coverage[] {
       .filter(({ results }) => results.length === domains.length * trials.length);
     if (trials.length < 2) return [];
     const late = whole.filter(({ results }) => results.every(({ choice: { run } }) => isLateKnown(run)));
-    const outcomes: [string, readonly { results: ReportedResult[] }[], Measure][] = [
+    const outcomes: [string, readonly { results: readonly ReportedResult[] }[], Measure][] = [
       ["chosen steps", whole, ({ choice }) => choice.test],
       ["second half of training", late, lateAccuracy],
     ];

@@ -6,6 +6,7 @@
 import { AVERAGE, type PublishedNumber, publishedDataset, publishedDomain } from "../paper/published.js";
 import { averageOf, type Cell, datasetCell, domainCell } from "../selection/index.js";
 import { datasetTitle, domainLabels, paperName } from "../settings/names.js";
+import { unevenText } from "./cell-facts.js";
 import type { Outcome, ReportedMethod } from "./outcome.js";
 import { isOnWholeDomains } from "./own-words.js";
 import { protocolWords } from "./protocol.js";
@@ -47,13 +48,16 @@ function domainTable(
   { published, split = "in" }: TableOptions & { readonly split?: "in" | "out" },
 ): Table {
   const tested = outcome.testedIn(dataset);
-  const results = split === "in" ? outcome.results : outcome.results.map(onOtherSplit);
   const domains = outcome.heldOutOf(dataset);
   const labels = domainLabels(dataset, domains);
   const notes = new Notes();
   const methods = outcome.rowsOf(dataset);
   const rows = methods.flatMap((method): TableRow[] => {
-    const cells = domains.map((domain) => domainCell(results, { dataset, method: method.key, domain }));
+    const cells = domains.map((domain) => {
+      const own = outcome.resultsOf(method.key, dataset, domain);
+      const results = split === "in" ? own : own.map(onOtherSplit);
+      return domainCell(results, { dataset, method: method.key, domain });
+    });
     const shown = cells.map((cell, i): TableCell => {
       const gap = domainGap(outcome, method, dataset, domains[i]);
       const whole = wholeOf(outcome.resultsOf(method.key, dataset, domains[i]), outcome.trialsOf(dataset).length);
@@ -92,7 +96,9 @@ function averagesTable(
 ): Table {
   const notes = new Notes();
   const rows = methods.flatMap((method): TableRow[] => {
-    const cells = datasets.map((dataset) => datasetCell(outcome.results, { dataset, method: method.key }));
+    const cells = datasets.map((dataset) =>
+      datasetCell(outcome.resultsOf(method.key, dataset), { dataset, method: method.key }),
+    );
     const shown = cells.map((cell, i) => ownCell(cell, datasetGap(outcome, method, datasets[i]), notes));
     const own = [...shown, averageCell(averageOf(cells), shown, notes)];
     const printed = published ? datasets.map((dataset) => publishedDataset(paperName(method.method), dataset)) : [];
@@ -132,8 +138,29 @@ function domainGap(outcome: Outcome, method: ReportedMethod, dataset: string, do
   const trials = outcome.trialsOf(dataset);
   const have = new Set(outcome.resultsOf(method.key, dataset, domain).map(({ trialSeed }) => trialSeed));
   const missing = trials.filter((seed) => !have.has(seed));
-  if (missing.length === 0)
-    return { trials: [trials.length, trials.length], text: partText(outcome, dataset, { method, domain }) };
+  const uneven = unevenText(outcome, outcome.resultsOf(method.key, dataset, domain), {
+    ...{ dataset, method: method.key, domain, most: outcome.mostDraws(dataset) },
+  });
+  if (missing.length === 0) {
+    const texts = [partText(outcome, dataset, { method, domain }), uneven].filter((text) => text !== null);
+    return { trials: [trials.length, trials.length], text: texts.length > 0 ? texts.join("; ") : null };
+  }
+  const gap = missingGap(outcome, method, { dataset, domain, missing, have });
+  return uneven === null || gap.text === null ? gap : { ...gap, text: `${gap.text}; ${uneven}` };
+}
+
+/** What a cell lacks that has not all trials of its table. */
+function missingGap(
+  outcome: Outcome,
+  method: ReportedMethod,
+  {
+    dataset,
+    domain,
+    missing,
+    have,
+  }: { dataset: string; domain: string; missing: readonly number[]; have: ReadonlySet<number> },
+): Gap {
+  const trials = outcome.trialsOf(dataset);
   const others = method.own && have.size > 0;
   const sweep = outcome.sweepOmits(dataset, domain) ?? outcome.sweepLacks(dataset, missing, others);
   if (sweep !== null) return { trials: [have.size, trials.length], text: sweep };
@@ -152,8 +179,13 @@ function domainGap(outcome: Outcome, method: ReportedMethod, dataset: string, do
       : "there is no run";
   const which =
     have.size === 0 ? "" : ` in trial ${missing.join(", ")} (${have.size} of ${trials.length} trials exist)`;
-  const command = outcome.command(method, dataset, { testDomains, trialSeed: missing[0] });
-  const rest = missing.length > 1 && command ? `; likewise --trial-seed ${missing.slice(1).join(", ")}` : "";
+  const draws = outcome.drawsOf(method.key, dataset);
+  const command = outcome.command(method, dataset, { testDomains, trialSeed: missing[0], hparamsSeed: draws[0] });
+  const further = [
+    ...(missing.length > 1 ? [`--trial-seed ${missing.slice(1).join(", ")}`] : []),
+    ...(draws.length > 1 ? [`--hparams-seed ${draws.slice(1).join(", ")}`] : []),
+  ];
+  const rest = further.length > 0 && command ? `; likewise ${further.join(", each with ")}` : "";
   const fill = command ? `run it with: ${command}${rest}` : "its runs come from the files of another testbed";
   return { trials: [have.size, trials.length], text: `${where}: ${what}${which}; ${fill}` };
 }

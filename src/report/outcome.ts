@@ -3,20 +3,20 @@
  * datasets, methods and trials; which command would fill a cell).
  */
 
-import { basename } from "node:path";
 import { algorithms } from "../algorithms/index.js";
 import { followers } from "../averaging/index.js";
 import { byCodePoint } from "../data/code-point-order.js";
 import type { DatasetDefinition } from "../data/dataset.js";
 import { datasets } from "../data/datasets/index.js";
-import type { PluginFile } from "../definitions.js";
 import { shellWord } from "../files/shell-words.js";
 import { groupBy } from "../group-by.js";
-import { commonFixed, type FixedSettings } from "../records/fixed-settings.js";
+import { commonFixed, type FixedSettings, pickFixed } from "../records/fixed-settings.js";
 import { CURRENT, type EvaluatedRun, isOwnDataset, type Method, methodKey, type StoredRun } from "../records/index.js";
+import { runIdOf } from "../records/run.js";
 import type { ReportedSweep } from "../run-index/indexed-sweep.js";
 import { type SelectionMethod, selectGroups } from "../selection/index.js";
 import { bareName, inPaperOrder } from "../settings/names.js";
+import { mostDraws } from "./cell-facts.js";
 import { withOwnNames } from "./own-names.js";
 import type { Results } from "./read-results.js";
 import { rowTitles } from "./row-titles.js";
@@ -45,10 +45,17 @@ export class Outcome {
   /** Settings that are explicit and equal in all of our runs, and so do not distinguish rows. */
   readonly common: FixedSettings;
   private readonly storedByFolder: ReadonlyMap<string, StoredRun>;
+  private firstByMethod: ReadonlyMap<string, EvaluatedRun> | undefined;
   private byId: ReadonlyMap<string, StoredRun> | undefined;
   /** Runs by dataset, and by dataset and method, because tables access them cell by cell. */
   private readonly byDataset: ReadonlyMap<string, readonly EvaluatedRun[]>;
   private readonly byMethod: ReadonlyMap<string, readonly EvaluatedRun[]>;
+  /** Results by dataset, by row and by cell. */
+  private readonly onDataset: ReadonlyMap<string, readonly ReportedResult[]>;
+  private readonly inRow: ReadonlyMap<string, readonly ReportedResult[]>;
+  private readonly inCell: ReadonlyMap<string, readonly ReportedResult[]>;
+  private readonly most = new Map<string, number>();
+  private readonly members = new Map<string, number>();
   private readonly trials = new Map<string, readonly number[]>();
   private readonly ownData = new Map<string, boolean>();
   private readonly sweeps: readonly ReportedSweep[];
@@ -74,6 +81,12 @@ export class Outcome {
     this.methods = reportedMethods(this.runs, this.common, (run) => this.isOwn(run));
     this.sweeps = sweeps;
     this.byDataset = groupBy(this.runs, ({ dataset }) => dataset);
+    this.onDataset = groupBy(this.results, ({ dataset }) => dataset);
+    this.inRow = groupBy(this.results, ({ dataset, method }) => rowKey(dataset, methodKey(method)));
+    this.inCell = groupBy(
+      this.results,
+      ({ dataset, method, testDomain }) => `${rowKey(dataset, methodKey(method))}\n${testDomain}`,
+    );
     this.byMethod = groupBy(this.runs, ({ dataset, method }) => rowKey(dataset, methodKey(method)));
   }
 
@@ -82,9 +95,9 @@ export class Outcome {
     return this.storedByFolder.get(source);
   }
 
-  /** The run with an id, which is the first part of the name of its folder. */
+  /** The run with an id, as its settings have it. */
   storedById(id: string): StoredRun | undefined {
-    this.byId ??= new Map(this.stored.map((run) => [basename(run.folder).slice(0, 16), run]));
+    this.byId ??= new Map(this.stored.map((run) => [runIdOf(run), run]));
     return this.byId.get(id);
   }
 
@@ -155,13 +168,38 @@ export class Outcome {
   }
 
   /** What selection chose for a method, by dataset and held-out domain. */
-  resultsOf(method: string, dataset: string, domain?: string): ReportedResult[] {
-    return this.results.filter(
-      (each) =>
-        each.dataset === dataset &&
-        methodKey(each.method) === method &&
-        (domain === undefined || each.testDomain === domain),
+  resultsOf(method: string, dataset: string, domain?: string): readonly ReportedResult[] {
+    const key = rowKey(dataset, method);
+    return (domain === undefined ? this.inRow.get(key) : this.inCell.get(`${key}\n${domain}`)) ?? [];
+  }
+
+  /** What selection chose on a dataset. */
+  resultsOn(dataset: string): readonly ReportedResult[] {
+    return this.onDataset.get(dataset) ?? [];
+  }
+
+  /** The most draws that a cell of a dataset was chosen from. */
+  mostDraws(dataset: string): number {
+    const known = this.most.get(dataset) ?? mostDraws(this, dataset);
+    this.most.set(dataset, known);
+    return known;
+  }
+
+  /** The most runs that a soup or an ensemble on a dataset combines. */
+  mostMembers(dataset: string): number {
+    let known = this.members.get(dataset);
+    known ??= this.resultsOn(dataset).reduce(
+      (most, { choice }) => Math.max(most, this.storedOf(choice.run)?.settings.combination?.members.length ?? 0),
+      0,
     );
+    this.members.set(dataset, known);
+    return known;
+  }
+
+  /** The draws of a method on a dataset, in order. */
+  drawsOf(method: string, dataset: string): readonly number[] {
+    const trained = this.runsOf(method, dataset).filter((run) => !this.storedOf(run)?.settings.combination);
+    return [...new Set(trained.map(({ hparamsSeed }) => hparamsSeed))].sort((a, b) => a - b);
   }
 
   /** The name under which a dataset was given. */
@@ -193,8 +231,12 @@ export class Outcome {
   }
 
   /** The explicit settings of a method's runs, and their plug-ins. */
-  private settingsOf(key: string): { fixed?: StoredRun["settings"]["fixed"]; plugins?: readonly PluginFile[] } {
-    const run = this.runs.find(({ method, format }) => format === "nudge" && methodKey(method) === key);
+  private settingsOf(key: string): Partial<Pick<StoredRun["settings"], "fixed" | "plugins" | "weights">> {
+    this.firstByMethod ??= firstOfEach(
+      this.runs.filter(({ format }) => format === "nudge"),
+      ({ method }) => methodKey(method),
+    );
+    const run = this.firstByMethod.get(key);
     return (run && this.storedOf(run)?.settings) ?? {};
   }
 
@@ -209,14 +251,18 @@ export class Outcome {
   command(
     { key, method, own }: ReportedMethod,
     dataset: string,
-    { testDomains, trialSeed }: { testDomains: readonly string[]; trialSeed: number },
+    {
+      testDomains,
+      trialSeed,
+      hparamsSeed = 0,
+    }: { testDomains: readonly string[]; trialSeed: number; hparamsSeed?: number },
   ): string | null {
     if (!own) return null;
     const like = this.byDataset.get(dataset)?.find((run) => run.format === "nudge");
     const settings: object | undefined = like && this.storedOf(like)?.settings;
     const { data = dataset, root } = (settings ?? {}) as { data?: string; root?: string | null };
     const option = (name: string, value: string): string[] => (value === "" ? [] : [name, shellWord(value)]);
-    const { fixed = {}, plugins = [] } = this.settingsOf(key);
+    const { fixed = {}, plugins = [], weights } = this.settingsOf(key);
     return [
       "nudge train",
       ...plugins.flatMap(({ file }) => option("--plugin", file)),
@@ -228,10 +274,20 @@ export class Outcome {
       ...option("--averaging", followersIn(method).join(",")),
       ...option("--trial-seed", String(trialSeed)),
       ...option("--seed", this.seedOf(dataset, trialSeed)),
-      ...Object.entries(fixed).map(([name, value]) => shellWord(`${name}=${value}`)),
+      ...option("--hparams-seed", hparamsSeed === 0 ? "" : String(hparamsSeed)),
+      ...option("--weights", method.fixed.weights === undefined ? "" : (weights ?? "")),
+      ...Object.entries({ ...labelsIn(method), ...fixed }).map(([name, value]) => shellWord(`${name}=${value}`)),
     ].join(" ");
   }
 }
+
+/** The settings among the labels of a row, which a run of the row must have. */
+const labelsIn = ({ fixed }: Method): FixedSettings =>
+  pickFixed(
+    fixed,
+    (name, value) =>
+      !["weights", "pictures", "code"].includes(name) && !["none", "unknown", "default"].includes(String(value)),
+  );
 
 /** The weight averages in what a row evaluates; the trained weights and T3A are none. */
 const followersIn = ({ model }: Method): string[] => model.split("+").filter((id) => Object.hasOwn(followers, id));
@@ -268,6 +324,16 @@ function unfinished(stored: readonly StoredRun[], sweeps: readonly ReportedSweep
       ({ folder }) =>
         `${folder}: not finished, counted up to its last evaluation. Resume with: nudge train --resume ${shellWord(folder)}`,
     );
+}
+
+/** The first item of each key. */
+function firstOfEach<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T> {
+  const found = new Map<string, T>();
+  for (const item of items) {
+    const key = keyOf(item);
+    if (!found.has(key)) found.set(key, item);
+  }
+  return found;
 }
 
 const rowKey = (dataset: string, method: string): string => `${dataset}\n${method}`;

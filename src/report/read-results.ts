@@ -4,19 +4,22 @@
  */
 
 import { closeSync, existsSync, readSync } from "node:fs";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { isPictureName } from "../data/folder-tree.js";
+import { listNames } from "../data/show-name.js";
 import { DataError } from "../errors.js";
 import { openToRead } from "../files/open-file.js";
-import { withoutChangedPictures } from "../records/changed-pictures.js";
 import { RESULTS_FILE, readDomainBed } from "../records/domainbed.js";
 import { type EvaluatedRun, methodKey } from "../records/evaluated-run.js";
-import { notEvaluated, type StoredRun } from "../records/run.js";
+import { runIdOf, type StoredRun } from "../records/run.js";
+import type { Note } from "../records/run-reader.js";
 import { readSwad } from "../records/swad.js";
 import type { Found, Listed } from "../run-index/folder-scan.js";
 import type { ReportedSweep } from "../run-index/indexed-sweep.js";
 import { RunIndex } from "../run-index/run-index.js";
 import { runCommand } from "../sweep/run-command.js";
+import { withoutEndedEarly } from "./candidates.js";
+import { withRowsApart } from "./rows-apart.js";
 
 export interface Results {
   /** In the order of folder names. */
@@ -41,14 +44,14 @@ export function readResults(folders: readonly string[]): Results {
   for (const root of index.scan.roots) {
     if (reader.visit(root)) continue;
     if (reader.holdsPictures) throw pictureFolder(root.path);
-    reader.notes.push(`${root.path}: no runs in it`);
+    reader.note(`${root.path}: no runs in it`);
   }
-  const { runs, notes } = withoutDuplicates(reader);
+  const { runs, notes } = withoutDuplicates({ runs: reader.runs, stored: reader.stored });
   return {
     runs,
     stored: reader.stored,
     sweeps: reader.sweeps,
-    notes: [...reader.notes, ...reader.partialNotes, ...notes],
+    notes: [...reader.notes.map(({ text }) => text), ...reader.partialNotes, ...reader.failedNotes, ...notes],
   };
 }
 
@@ -72,15 +75,17 @@ function pictureFolder(folder: string): DataError {
 }
 
 /** Collects what an index found, in the order of folder names, with notes on what was skipped. */
-class Reader implements Results {
+class Reader {
   readonly runs: EvaluatedRun[] = [];
   readonly stored: StoredRun[] = [];
-  readonly notes: string[] = [];
+  readonly notes: Note[] = [];
   readonly sweeps: ReportedSweep[] = [];
   /** Whether a folder contained runs. Each folder is read once, also if links point to it again. */
   private readonly visited = new Map<string, boolean>();
   /** The number of runs that evaluated only a part of their held-out domains. */
   private partial = 0;
+  /** The folders of failed runs. */
+  private readonly failed: string[] = [];
   /** Files that were skipped in the last folder, and how many of them are pictures. */
   private foreign = { files: 0, pictures: 0 };
 
@@ -99,6 +104,18 @@ class Reader implements Results {
     return [
       `${are} not in the tables, because only a part of the held-out pictures was evaluated to choose a recipe. The results are in report.html in the folder of the model`,
     ];
+  }
+
+  /** One note for all failed runs, which are no candidates of model selection. */
+  get failedNotes(): string[] {
+    const { length } = this.failed;
+    if (length === 0) return [];
+    const are = length === 1 ? "1 run failed and is" : `${length} runs failed and are`;
+    return [`${are} not in the tables: ${listNames(this.failed, MOST_FAILED)}`];
+  }
+
+  note(text: string): void {
+    this.notes.push({ kind: "skipped", run: null, text });
   }
 
   /** Takes a folder and its subfolders; returns whether there is any run. */
@@ -125,7 +142,7 @@ class Reader implements Results {
   private orNoted(read: () => boolean): boolean {
     const found = ifSound(read);
     if (typeof found === "boolean") return found;
-    this.notes.push(`skipped: ${found.message}`);
+    this.note(`skipped: ${found.message}`);
     return true;
   }
 
@@ -135,27 +152,36 @@ class Reader implements Results {
     if (foreign.length > 0) {
       const more = foreign.length > 4 ? ` and ${foreign.length - 4} more` : "";
       const are = foreign.length === 1 ? "is not a run" : "are not runs";
-      this.notes.push(`${path}: skipped ${foreign.slice(0, 4).join(", ")}${more}, which ${are}`);
+      this.note(`${path}: skipped ${foreign.slice(0, 4).join(", ")}${more}, which ${are}`);
     }
     let any = false;
     for (const child of children) {
       const notes = this.notes.length;
       if (this.visit(child)) any = true;
       else if (this.notes.length > notes)
-        this.notes.splice(notes, Infinity, `${child.path}: skipped: it contains no runs`);
+        this.notes.splice(notes, Infinity, {
+          kind: "skipped",
+          run: null,
+          text: `${child.path}: skipped: it contains no runs`,
+        });
     }
     return any;
   }
 
   private takeRun({ id }: Found): boolean {
-    const result = this.index.runs.get(id)?.result();
-    if (!result) return false;
+    const run = this.index.runs.get(id);
+    const result = run?.result();
+    if (!run || !result) return false;
     this.stored.push(result.stored);
+    if (!result.stored.done && run.lookAtState() === "failed") {
+      if (!run.sweep) this.failed.push(result.stored.folder); // a sweep has a note of its own
+      return true;
+    }
     if (result.runs.length === 0 && result.stored.settings.testPictures !== undefined) {
       this.partial++;
       return true;
     }
-    for (const run of result.runs) this.runs.push(run);
+    for (const each of result.runs) this.runs.push(each);
     for (const note of result.notes) this.notes.push(note);
     return true;
   }
@@ -167,13 +193,13 @@ class Reader implements Results {
     const any = children.some((runs) => this.orNoted(() => this.takeChildren(runs, this.index.scan.at(runs))));
     this.forgetEarly(notes, stored);
     if (!any && sweep?.firstFailure === null)
-      this.notes.push(`${path}: no run of the sweep has started; start it with: ${runCommand(path, sweep ?? {})}`);
+      this.note(`${path}: no run of the sweep has started; start it with: ${runCommand(path, sweep ?? {})}`);
     return true;
   }
 
   private reportedSweep(id: string): ReportedSweep | undefined {
     const sweep = ifSound(() => this.index.sweeps.get(id)!.reported());
-    if (sweep instanceof Error) this.notes.push(`skipped: ${sweep.message}`);
+    if (sweep instanceof Error) this.note(`skipped: ${sweep.message}`);
     else this.sweeps.push(sweep);
     return sweep instanceof Error ? undefined : sweep;
   }
@@ -181,8 +207,9 @@ class Reader implements Results {
   /** One line per sweep states how many of its runs are done, started or failed; runs without records need no note each. */
   private forgetEarly(notes: number, stored: number): void {
     if (this.notes.length === notes) return;
-    const early = new Set(this.stored.slice(stored).map((run) => notEvaluated(run.folder)));
-    for (const note of this.notes.splice(notes)) if (!early.has(note)) this.notes.push(note);
+    const early = new Set(this.stored.slice(stored).map(({ folder }) => folder));
+    for (const note of this.notes.splice(notes))
+      if (note.kind !== "not evaluated" || !early.has(note.run ?? "")) this.notes.push(note);
   }
 
   /** The runs of a packed study, and its planned runs. */
@@ -195,7 +222,7 @@ class Reader implements Results {
       this.reportedSweep(id);
       this.forgetEarly(notes, stored);
     }
-    this.notes.push(...problems);
+    for (const problem of problems) this.note(problem);
     return any;
   }
 
@@ -203,10 +230,13 @@ class Reader implements Results {
     const path = join(folder, RESULTS_FILE);
     const { runs, notes } = isSwad(path) ? readSwad(path) : readDomainBed(path);
     this.runs.push(...runs);
-    this.notes.push(...notes);
+    for (const note of notes) this.note(note);
     return true;
   }
 }
+
+/** The number of failed runs that are named. */
+const MOST_FAILED = 3;
 
 /** SWAD's trainer writes the test environments into each line; DomainBed's has only the arguments. */
 function isSwad(path: string): boolean {
@@ -221,12 +251,19 @@ function isSwad(path: string): boolean {
 
 /**
  * Two runs of ours with the same dataset, method, seeds of trial and hyperparameters, and test domains would compete as
- * if they were one; the finished one is kept, of several the one with the lowest seed. DomainBed's are kept as its own collector keeps them. Runs on
- * pictures that have changed since do not compete either.
+ * if they were one; the finished one is kept, of several the one with the lowest seed. DomainBed's are kept as its own collector keeps them. Runs that
+ * are not alike become different rows before, and runs that an average ended early have no row of the trained model.
  */
-export function withoutDuplicates({ runs: all, stored }: Results): { runs: EvaluatedRun[]; notes: string[] } {
-  const { runs, notes: changed } = withoutChangedPictures(all, stored);
+export function withoutDuplicates({ runs: all, stored }: Pick<Results, "runs" | "stored">): {
+  runs: EvaluatedRun[];
+  notes: string[];
+} {
   const byFolder = new Map(stored.map((run) => [run.folder, run]));
+  const storedOf = ({ source }: EvaluatedRun): StoredRun | undefined => byFolder.get(source);
+  const whole = withoutEndedEarly(all, storedOf);
+  const apart = withRowsApart(whole.runs, storedOf);
+  const { runs } = apart;
+  const changed = [...whole.notes, ...apart.notes];
   const own = runs
     .filter(({ format }) => format === "nudge")
     .map((run) => {
@@ -239,7 +276,11 @@ export function withoutDuplicates({ runs: all, stored }: Results): { runs: Evalu
     for (const { run, key, done } of bySeed) if (done === isDone && !kept.has(key)) kept.set(key, run);
   const left = new Map(own.filter(({ run, key }) => kept.get(key) !== run).map(({ run, key }) => [run, key]));
   const combined = new Set(stored.flatMap(({ settings }) => settings.combination?.members ?? []));
-  const isMember = (run: EvaluatedRun): boolean => combined.has(basename(run.source).slice(0, 16));
+  const idOf = (run: EvaluatedRun): string => {
+    const own = storedOf(run);
+    return own ? runIdOf(own) : "";
+  };
+  const isMember = (run: EvaluatedRun): boolean => combined.has(idOf(run));
   const members = new Set([...left.keys()].filter(isMember).map(({ source }) => source));
   const notes = Array.from(left).flatMap(([run, key]) =>
     isMember(run)

@@ -1,7 +1,8 @@
 /** The progress of sweeps as text, and the commands that add missing runs of a report. */
 
-import { basename, join, sep } from "node:path";
+import { join, sep } from "node:path";
 import type { StoredRun } from "../records/index.js";
+import { runIdOf } from "../records/run.js";
 import type { ReportedSweep } from "../run-index/indexed-sweep.js";
 import { noCounts, RUN_STATES, runState, type StateCounts } from "../sweep/run-state.js";
 import { askedDomains, commandOn, hasPairs, planAgain } from "./plan-again.js";
@@ -18,9 +19,10 @@ function progressOf(sweep: ReportedSweep, stored: readonly StoredRun[]): StateCo
   const counts = noCounts();
   const start = startOf(sweep);
   const unseen = new Map(sweep.verdicts);
-  for (const { folder, settings, done: isDone } of stored) {
+  for (const run of stored) {
+    const { folder, settings, done: isDone } = run;
     if (!folder.startsWith(start) || settings.combination !== undefined) continue;
-    const id = basename(folder).slice(0, 16);
+    const id = runIdOf(run);
     counts[runState({ isDone, isBegun: true, verdict: sweep.verdicts.get(id) })]++;
     unseen.delete(id);
   }

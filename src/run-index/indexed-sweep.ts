@@ -3,9 +3,9 @@
  * again only when its file changes. The plan, which may be long, is read only on request.
  */
 
-import { basename } from "node:path";
 import { DataError, UsageError } from "../errors.js";
 import { FolderFiles, type StoredFiles } from "../files/stored-files.js";
+import { idInName } from "../records/run.js";
 import { FixedByHand } from "../sweep/fixed-by-hand.js";
 import { type ListedRun, readRunList } from "../sweep/run-list.js";
 import type { Verdict } from "../sweep/run-state.js";
@@ -79,7 +79,7 @@ export class IndexedSweep {
 
   /** The decision about the run in this folder. */
   verdictOn(run: string): Verdict | undefined {
-    return this.verdicts.get(basename(run).slice(0, 16));
+    return this.verdicts.get(idInName(run));
   }
 
   /** The sweep for reports; throws if it cannot be read. */

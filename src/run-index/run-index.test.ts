@@ -51,7 +51,7 @@ test("a record line that is half written is left to the careful reader, in a rep
   for (const index of [read, followed]) {
     const { runs, notes } = index.runs.get("one")!.result()!;
     expect(runs[0].evaluations.map(({ step }) => step)).toEqual([0]);
-    expect(notes.join()).toContain("the last line is torn");
+    expect(notes.map(({ text }) => text).join()).toContain("the last line is torn");
   }
 });
 

@@ -17,6 +17,8 @@ export interface GroupResult {
   /** The hyperparameters with the best validation accuracy. */
   readonly hparamsSeed: number;
   readonly choice: Choice;
+  /** The number of draws that the result was chosen from. */
+  readonly draws?: number;
 }
 
 /** Runs with the same trial, dataset and method that hold out `testDomain`, alone or together with another domain. */
@@ -65,9 +67,9 @@ const compare = (a: number, b: number): number => (a < b ? -1 : a > b ? 1 : 0);
 /** Returns the result of every group that has one, in the order in which the groups first appear. */
 export function selectGroups(runs: readonly EvaluatedRun[], selection: SelectionMethod): GroupResult[] {
   return groupRuns(runs).flatMap((group) => {
-    const [best] = rankHparams(group, selection);
-    if (!best) return [];
+    const ranked = rankHparams(group, selection);
+    if (ranked.length === 0) return [];
     const { dataset, method, testDomain, trialSeed } = group;
-    return [{ dataset, method, testDomain, trialSeed, ...best }];
+    return [{ dataset, method, testDomain, trialSeed, ...ranked[0], draws: ranked.length }];
   });
 }

@@ -135,7 +135,7 @@ test("truncated, missing and foreign files do not affect other runs, and the rep
   writeFileSync(join(folder, "notes.txt"), "mine");
   mkdirSync(join(folder, "pictures"));
   writeRun(join(folder, "unfinished"), {
-    settings: { testDomains: ["photo"], trialSeed: 7 },
+    settings: { testDomains: ["photo"], trialSeed: 7, steps: 201, evaluateEvery: 100, holdout: 0.2 },
     records: accuraciesAt(0, 0.5),
     done: false,
   });

@@ -56,7 +56,15 @@ function plannedRun(i: number): PlannedRun {
     title: `pacs · ${heldOut} held out · ${algorithm} · trial ${trialSeed} · draw ${hparamsSeed}`,
     request: {
       ...{ data: "pacs", testDomains: [heldOut], algorithm, regularizers: [], averaging: [], backbone: "resnet50" },
-      ...{ steps: 5001, evaluateEvery: 300, trialSeed, hparamsSeed, seed: 0, lr: 5e-5 * (1 + (i % 7)), batchSize: 32 },
+      ...{
+        steps: 5001,
+        evaluateEvery: 300,
+        trialSeed,
+        hparamsSeed,
+        seed: 0,
+        lr: hparamsSeed === 0 ? 5e-5 : 5e-5 * (1 + (i % 7)),
+        batchSize: 32,
+      },
     },
   };
 }
