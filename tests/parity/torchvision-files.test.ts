@@ -26,7 +26,7 @@ beforeAll(() => {
   if (python === undefined) return;
   const { status, stderr } = spawnSync(python, [SCRIPT, folder], { encoding: "utf8" });
   if (status !== 0) throw new Error(`${python} ${SCRIPT} failed:\n${stderr}`);
-});
+}, 120_000); // also on a busy machine
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Loads a file, runs it, and compares with what torchvision gave. */
