@@ -3,7 +3,7 @@
  * Writes data/emoji-classes.json: which emoji belong to the classes of the dataset `emoji`, by Unicode's subgroups, and the
  * names of their drawings in the icon sets. It needs two unpacked npm packages, which `npm pack` fetches:
  *
- *     node scripts/make-emoji.mjs EMOJIBASE_DATA ICONIFY_JSON_NOTO
+ *     node scripts/make-emoji.mjs EMOJIBASE_DATA ICONIFY_JSON_NOTO [FILE]
  *
  * emojibase-data 17.0.0 has Unicode's table (MIT, after Unicode's data files). The names are those of @iconify-json/noto
  * 1.2.9, the only set with a name for each of these emoji; sets without code points use the same names.
@@ -12,7 +12,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const [emojibase, noto] = process.argv.slice(2);
+const usual = fileURLToPath(new URL("../data/emoji-classes.json", import.meta.url));
+const [emojibase, noto, out = usual] = process.argv.slice(2);
 const read = (/** @type {string} */ folder, /** @type {string} */ path) =>
   JSON.parse(readFileSync(join(folder, path), "utf8"));
 
@@ -57,4 +58,4 @@ const classes = Object.fromEntries(
   }),
 );
 const lines = Object.entries(classes).map(([name, emoji]) => `  ${JSON.stringify(name)}: ${JSON.stringify(emoji)}`);
-writeFileSync(fileURLToPath(new URL("../data/emoji-classes.json", import.meta.url)), `{\n${lines.join(",\n")}\n}\n`);
+writeFileSync(out, `{\n${lines.join(",\n")}\n}\n`);
