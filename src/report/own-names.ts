@@ -35,9 +35,10 @@ export function withOwnNames(runs: readonly EvaluatedRun[]): { runs: readonly Ev
 }
 
 /** The method under our name; undefined if it is unknown. */
-function ownMethod({ algorithm: name, model }: Method): Method | undefined {
+function ownMethod({ algorithm: name, model, fixed }: Method): Method | undefined {
   const parsed = parseKey(name) ?? parsePaperName(name);
-  return parsed && { ...parsed, model: model === CURRENT ? parsed.model : model };
+  if (!parsed) return undefined;
+  return { ...parsed, model: model === CURRENT ? parsed.model : model, fixed: { ...parsed.fixed, ...fixed } };
 }
 
 /**
