@@ -144,8 +144,39 @@ napi_value captureEnd(Call& call) {
 napi_value replay(Call& call) {
   auto found = captures.find(toInt(call.env, call.at(0), "graph"));
   if (found == captures.end()) throw Failure("replay: this graph has been freed");
+  int64_t times = toInt(call.env, call.at(1), "times");
   c10::cuda::CUDAGuard guard(found->second.device);
-  found->second.graph->replay();
+  for (int64_t i = 0; i < times; i++) found->second.graph->replay();
+  return nothing(call.env);
+}
+
+// keepPace(device): waits, without using the processor, until the device has finished what was queued before the last
+// call. So a host that queues work faster than it is done does not spin in the driver, whose queue is full.
+napi_value keepPace(Call& call) {
+  c10::DeviceIndex device = deviceIndex(call, 0);
+  c10::cuda::CUDAGuard guard(device);
+  static std::map<c10::DeviceIndex, cudaEvent_t> reached;
+  auto found = reached.find(device);
+  cudaError_t result = cudaSuccess;
+  if (found == reached.end()) {
+    cudaEvent_t event;
+    result = cudaEventCreateWithFlags(&event, cudaEventBlockingSync | cudaEventDisableTiming);
+    if (result == cudaSuccess) found = reached.emplace(device, event).first;
+  } else {
+    result = cudaEventSynchronize(found->second);
+  }
+  if (result == cudaSuccess) result = cudaEventRecord(found->second, c10::cuda::getCurrentCUDAStream(device).stream());
+  if (result != cudaSuccess) throw Failure(std::string("waiting for the device: ") + cudaGetErrorString(result));
+  return nothing(call.env);
+}
+
+// sleepInWaits(device): a thread that waits for the device sleeps. By default it spins, and so each process that shares
+// a GPU keeps a core busy.
+napi_value sleepInWaits(Call& call) {
+  c10::Device device = toDevice(call.env, call.at(0), "device");
+  if (!device.is_cuda() || !at::hasCUDA()) return nothing(call.env);
+  c10::cuda::CUDAGuard guard(deviceIndex(call, 0));
+  if (cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync) != cudaSuccess) cudaGetLastError();  // older drivers refuse; they go on spinning
   return nothing(call.env);
 }
 
@@ -178,6 +209,8 @@ napi_value fusedKernels(Call&) { noCuda(); }
 napi_value captureBegin(Call&) { noCuda(); }
 napi_value captureEnd(Call&) { noCuda(); }
 napi_value replay(Call&) { noCuda(); }
+napi_value keepPace(Call&) { noCuda(); }
+napi_value sleepInWaits(Call& call) { return nothing(call.env); }
 napi_value freeGraph(Call&) { noCuda(); }
 
 #endif
@@ -194,6 +227,8 @@ void defineCuda(napi_env env, napi_value exports, State* state) {
   defineFunction(env, exports, state, "captureBegin", entry<captureBegin>);
   defineFunction(env, exports, state, "captureEnd", entry<captureEnd>);
   defineFunction(env, exports, state, "replay", entry<replay>);
+  defineFunction(env, exports, state, "keepPace", entry<keepPace>);
+  defineFunction(env, exports, state, "sleepInWaits", entry<sleepInWaits>);
   defineFunction(env, exports, state, "freeGraph", entry<freeGraph>);
 }
 

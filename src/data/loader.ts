@@ -20,6 +20,8 @@ import { type Framing, framingAt } from "./framing.js";
 import { inOrder, isLost, quietly, slices } from "./in-order.js";
 import type { Colours } from "./normalization.js";
 import type { LostPicture, PictureStore, SampleId } from "./picture-store.js";
+import { ResidentArrays } from "./resident-arrays.js";
+import { consecutive, ResidentBatches } from "./resident-batches.js";
 import { arraySource, type DrawSample, pictureSource, type SampleSource } from "./sample-source.js";
 import { createSampler, type Sampler } from "./sampler.js";
 import type { Split, SplitName } from "./split.js";
@@ -42,7 +44,7 @@ export interface LoaderOptions {
   augmentValidation?: boolean;
   /** The height and width of pictures in `evaluate`; by default those of the dataset. */
   evaluationSize?: number;
-  /** Samples in a batch of `evaluate` (default: 64, on a GPU 256). */
+  /** Samples in a batch of `evaluate` (default: 64; on a GPU 256, and more for arrays that are there). */
   evaluationBatch?: number;
   device?: string;
   /** Whether pictures are in the channels-last memory format. */
@@ -109,6 +111,9 @@ interface Wanted extends SampleId {
   readonly split: number;
 }
 
+/** The number of arrays in a batch of an evaluation on a GPU, which is fed by row numbers only. */
+const RESIDENT_BATCH = 2048;
+
 /** The maximum number of draws that replace an unreadable picture. */
 const mostReplacements = 100;
 
@@ -124,6 +129,7 @@ export class Loader {
   private readonly waiting = new Map<number, Promise<Prepared>>();
   private readonly augmentation: Augmentation | null;
   private readonly training: ReadonlySet<string>;
+  private inMemory: ResidentBatches | null | undefined;
 
   constructor(private readonly options: LoaderOptions) {
     const { dataset, pictures, split, seed, batchSize, classBalanced, device = "cpu" } = options;
@@ -161,8 +167,19 @@ export class Loader {
     this.notes = this.sampler.notes;
   }
 
+  /** The batches of arrays that are in the memory of the device; null for other samples. */
+  get resident(): ResidentBatches | null {
+    if (this.inMemory === undefined) {
+      const { dataset, device = "cpu", split } = this.options;
+      const arrays = dataset.kind === "arrays" ? ResidentArrays.of(dataset, device, split) : null;
+      this.inMemory = arrays && new ResidentBatches(arrays, dataset, this.sampler, device);
+    }
+    return this.inMemory;
+  }
+
   /** The training batch of a step. The next ones are prepared in the background. */
   async batch(step: number): Promise<LoadedBatch> {
+    if (this.resident) return this.resident.batch(step);
     const { seed, ahead = 2, steps = Number.POSITIVE_INFINITY } = this.options;
     const prepared = this.prepare(step);
     // Also the batch of this step: a store gives its pixels once.
@@ -195,6 +212,14 @@ export class Loader {
     splits: readonly { readonly domain: string; readonly part: SplitName }[],
     { step = 0, batchSize = this.evaluationBatch, mixed = false }: EvaluationOptions = {},
   ): AsyncGenerator<EvaluatedBatch, void, undefined> {
+    if (this.resident) {
+      const asked = splits.map(({ domain: name, part }) => ({
+        domain: this.indexOf(name),
+        indices: partOf(this.options.split, name, part),
+      }));
+      yield* this.resident.evaluate(asked, { batchSize, mixed, key: JSON.stringify(splits) });
+      return;
+    }
     const { augmentation, evaluated } = this;
     const { seed, augmentValidation = true } = this.options;
     const isAugmented = splits.map(
@@ -213,13 +238,14 @@ export class Loader {
         if (!isAugmented[split]) return evaluated.plain(i, width, height, into);
         drawAugmentation(keyedRandom(seed, "evaluate", step, domain, index), width, height, into, augmentation!);
       };
-      yield { ...this.make(evaluated, samples, found, draw), splits: rowsBy(samples, ({ split }) => split) };
+      yield { ...this.make(evaluated, samples, found, draw), splits: consecutive(samples, ({ split }) => split) };
     }
   }
 
   private get evaluationBatch(): number {
     const { evaluationBatch, device = "cpu" } = this.options;
-    return evaluationBatch ?? (device === "cpu" ? REFERENCE_BATCH : 256); // few samples do not keep a GPU busy
+    if (evaluationBatch !== undefined || device === "cpu") return evaluationBatch ?? REFERENCE_BATCH;
+    return this.resident ? RESIDENT_BATCH : 256; // few samples do not keep a GPU busy
   }
 
   private prepare(step: number): Promise<Prepared> {
@@ -303,7 +329,7 @@ export class Loader {
       y,
       labels,
       samples,
-      domains: rowsBy(samples, ({ domain }) => domain).map((rows) => ({
+      domains: consecutive(samples, ({ domain }) => domain).map((rows) => ({
         name: dataset.domains[rows.index].name,
         ...rows,
       })),
@@ -336,21 +362,6 @@ function placesInDomains(samples: readonly SampleId[]): number[] {
     seen.set(domain, place + 1);
     return place;
   });
-}
-
-/** Groups of consecutive samples of the same domain or split. */
-function rowsBy<S>(
-  samples: readonly S[],
-  indexOf: (sample: S) => number,
-): { index: number; start: number; count: number }[] {
-  const rows: { index: number; start: number; count: number }[] = [];
-  for (const [start, sample] of samples.entries()) {
-    const index = indexOf(sample);
-    const last = rows.at(-1);
-    if (last?.index === index) last.count++;
-    else rows.push({ index, start, count: 1 });
-  }
-  return rows;
 }
 
 /** Throws if the memory of this machine cannot hold a batch. The network needs a multiple of it. */

@@ -170,11 +170,10 @@ export function arraySource(
     const length = inputShape.reduce((product, each) => product * each, 1);
     const values = new Float32Array(samples.length * length);
     for (const [i, sample] of samples.entries()) {
-      if (sample.length !== length)
-        throw new UsageError(`dataset ${dataset.id}: expected samples of ${length} numbers, got ${sample.length}`);
+      checkLength(dataset, sample, length);
       const into = values.subarray(i * length, (i + 1) * length);
       if (sample instanceof Float32Array) into.set(sample);
-      else channelsFirst(sample, inputShape[0], into);
+      else channelsFirst(sample, inputShape[0], into, 255);
     }
     return tensor(values, { shape: [samples.length, ...inputShape] });
   }
@@ -200,11 +199,22 @@ function remembering({ domains }: ArrayDataset): (samples: readonly SampleId[]) 
   return (samples) => samples.map(read);
 }
 
-/** Converts bytes with interleaved channels to floats up to 1 with channels first. */
-function channelsFirst(bytes: Uint8Array, channels: number, into: Float32Array): void {
+/** Throws if a sample does not have as many numbers as an input. */
+export function checkLength({ id }: ArrayDataset, sample: ArrayLike<number>, length: number): void {
+  if (sample.length !== length)
+    throw new UsageError(`dataset ${id}: expected samples of ${length} numbers, got ${sample.length}`);
+}
+
+/** Writes bytes with interleaved channels with the channels first, divided by `unit`. */
+export function channelsFirst(
+  bytes: Uint8Array,
+  channels: number,
+  into: Uint8Array | Float32Array,
+  unit: 1 | 255 = 1,
+): void {
   const plane = bytes.length / channels;
   for (let c = 0; c < channels; c++)
-    for (let i = 0; i < plane; i++) into[c * plane + i] = bytes[i * channels + c] / 255;
+    for (let i = 0, from = c, to = c * plane; i < plane; i++, from += channels, to++) into[to] = bytes[from] / unit;
 }
 
 function squareSize({ id, inputShape }: { id: string; inputShape: readonly number[] }): number {

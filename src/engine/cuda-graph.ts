@@ -26,9 +26,9 @@ export class CudaGraph implements Disposable {
     return new CudaGraph(id);
   }
 
-  /** Runs the recorded kernels. */
-  replay(): void {
-    native.replay(this.id);
+  /** Runs the recorded kernels, several times if asked. */
+  replay(times = 1): void {
+    native.replay(this.id, times);
   }
 
   dispose(): void {

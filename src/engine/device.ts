@@ -46,6 +46,19 @@ export function synchronize(device: string): void {
   loadNative().synchronize(device);
 }
 
+/**
+ * Waits until a GPU has finished what was queued before the last call. A host that queues work faster than it is done must
+ * call it now and then: otherwise it waits in the driver, which keeps a core busy.
+ */
+export function keepPace(device: string): void {
+  if (device !== "cpu") loadNative().keepPace(device);
+}
+
+/** Lets threads that wait for a GPU sleep. By default they keep a core busy, which processes that share the GPU need. */
+export function sleepInWaits(device: string): void {
+  if (device !== "cpu") loadNative().sleepInWaits(device);
+}
+
 /** Returns the bytes of tensors in use on a device, and their peak since `resetPeakMemory`. */
 export function memory(device = "cpu"): MemoryUse {
   return device === "cpu" ? loadNative().memory() : askGpu(device, "cudaMemory");

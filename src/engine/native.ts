@@ -175,7 +175,9 @@ export interface Native {
   emptyCache(): void;
   captureBegin(device: string): number;
   captureEnd(keep: boolean): void;
-  replay(graph: number): void;
+  replay(graph: number, times: number): void;
+  keepPace(device: string): void;
+  sleepInWaits(device: string): void;
   freeGraph(graph: number): void;
 
   profileStart(): void;

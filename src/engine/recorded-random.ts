@@ -63,6 +63,11 @@ export class DrawRecord implements Disposable {
     return new RecordingRandom(random.seed, random.purpose, onDraw, false);
   }
 
+  /** Whether the step draws nothing. */
+  get isEmpty(): boolean {
+    return this.draws.length === 0;
+  }
+
   /** Fills all buffers again, for the step whose draws come from `random`. */
   refill(random: Random): void {
     for (const { place, purpose, draw } of this.draws) draw(random.for(...purpose), place);

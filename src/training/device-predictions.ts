@@ -9,6 +9,7 @@
  * the two differ, the evaluation is repeated, and nothing is replayed from then on.
  */
 
+import { REFERENCE_BATCH } from "../data/loader.js";
 import { CudaGraph } from "../engine/cuda-graph.js";
 import { keep, scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
@@ -40,13 +41,15 @@ export class DevicePredictions implements Disposable {
    */
   private readonly mixed: boolean;
   private mayCapture: boolean;
+  /** The most rows of a batch. A batch that is a little smaller, such as the last one, is padded to it. */
+  private most = 0;
 
   constructor(
     private readonly learner: Learner,
     private readonly options: DeviceUpdatesOptions,
   ) {
     this.mixed = options.device !== "cpu" && learner.padsPredictions;
-    this.mayCapture = this.mixed && (options.capture ?? true);
+    this.mayCapture = options.device !== "cpu" && (options.capture ?? true);
   }
 
   /** Whether predictions are replayed now. */
@@ -63,7 +66,8 @@ export class DevicePredictions implements Disposable {
   /** Returns the logits of a batch, as `Learner.predict` does. They are valid until the next prediction. */
   predict(x: Tensor): Tensor {
     if (!this.mayCapture) return this.learner.predict(x);
-    const rows = this.learner.rowsOfPrediction(x);
+    const rows = this.rowsOf(x);
+    if (rows === null) return this.learner.predict(x);
     const shape = JSON.stringify([rows, ...x.shape.slice(1), x.dtype, x.isChannelsLast]);
     const before = this.plain.get(shape) ?? 0;
     if (before === WARM_UP && !this.captured.has(shape)) this.tryCapture(shape, x, rows);
@@ -73,6 +77,17 @@ export class DevicePredictions implements Disposable {
       return this.learner.predict(x);
     }
     return this.replay(captured, x);
+  }
+
+  /**
+   * Returns the number of rows of the captured pass for a batch, or null if it is not captured: predictions that depend on the whole batch
+   * cannot be padded, and are captured for full batches only.
+   */
+  private rowsOf(x: Tensor): number | null {
+    this.most = Math.max(this.most, x.rows);
+    if (!this.learner.padsPredictions) return x.rows === REFERENCE_BATCH ? x.rows : null;
+    const rows = this.learner.rowsOfPrediction(x);
+    return rows === x.rows && 2 * rows > this.most ? this.most : rows;
   }
 
   /**

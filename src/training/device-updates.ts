@@ -9,11 +9,14 @@
  * - If updates differ (a regularizer or another penalty becomes active; DANN alternates), each kind is captured
  *   separately.   An update that cannot be replayed (it reads the step number, draws on the host, or reads from the
  *   device) runs without a   graph, and the log says why.
+ * - Batches of arrays that are on the device (data/resident-batches.ts) are gathered by the graph itself. The host only sends
+ *   the rows of many steps at once, and then launches the graph many times without other work in between.
  * - In a graph the polar factor uses a fixed number of Newton–Schulz iterations. Their residual is monitored: if it was
  *   too   large, updates continue without a graph and with the eigensolver.
  */
 
 import type { Batch } from "../algorithms/algorithm.js";
+import type { ResidentBatches } from "../data/resident-batches.js";
 import { CudaGraph } from "../engine/cuda-graph.js";
 import { callPrivate } from "../engine/operator.js";
 import { zeros } from "../engine/ops.generated.js";
@@ -23,6 +26,7 @@ import { noGrad, type Tensor } from "../engine/tensor.js";
 import { EngineError } from "../errors.js";
 import { residualTooLarge } from "../regularizers/polar.js";
 import type { Learner, Scalars } from "./learner.js";
+import { batchAt, RowFeed } from "./row-feed.js";
 
 /** The number of normal updates before the capture. They create persistent tensors, such as Adam's moments. */
 const WARM_UP = 3;
@@ -41,12 +45,22 @@ export interface DeviceUpdatesOptions {
   readonly say?: (text: string) => void;
 }
 
-/** A captured update, and the tensors from which it reads its batch. */
+/** A captured update. */
 interface Captured {
   readonly graph: CudaGraph;
   readonly draws: DrawRecord;
+}
+
+/** A captured update of a batch that is copied to it, and the tensors from which it reads the batch. */
+interface Fed {
   readonly x: Tensor;
   readonly y: Tensor;
+}
+
+/** A captured update reads its batch from somewhere, and may do something at its end. */
+interface Source {
+  read(): Batch;
+  next?(): void;
 }
 
 export class DeviceUpdates implements Disposable {
@@ -57,6 +71,8 @@ export class DeviceUpdates implements Disposable {
   /** For each kind of update: the number of normal updates, and the captured one. */
   private readonly plain = new Map<string, number>();
   private readonly captured = new Map<string, Captured>();
+  private readonly fed = new Map<string, Fed>();
+  private rows: RowFeed | undefined;
   /** For each kind of update: its draws, recorded in the last normal update before the capture. */
   private readonly planned = new Map<string, DrawRecord>();
   /** The values that the last normal update derived from the step number. */
@@ -79,17 +95,53 @@ export class DeviceUpdates implements Disposable {
 
   /** Makes one update without waiting for it. */
   update(batch: Batch, step: number): void {
-    if (this.count === 0) this.first = step;
-    this.count++;
-    const kind = this.kindOf(batch, step);
-    const before = this.plain.get(kind) ?? 0;
-    if (this.mayCapture && !this.captured.has(kind) && before >= WARM_UP) this.tryCapture(kind, batch, step);
+    this.begin(step, 1);
+    const counts = batch.domains.map(({ x }) => x.rows);
+    const kind = this.kindOf(counts, step);
+    if (this.mustCapture(kind)) this.tryCaptureFed(kind, batch, counts, step);
     const captured = this.captured.get(kind);
-    if (captured) this.replay(captured, batch, step);
-    else {
-      this.plain.set(kind, before + 1);
-      this.runNormally(batch, step, this.mayCapture && before === WARM_UP - 1 ? this.plan(kind) : undefined);
+    if (captured) this.replay(captured, this.fed.get(kind)!, batch, step);
+    else this.runNormally(kind, batch, step);
+  }
+
+  /** Makes several updates with batches that are on the device, without waiting for them. */
+  updateMany(batches: ResidentBatches, from: number, count: number): void {
+    this.begin(from, count);
+    const counts = batches.countsAt(from);
+    this.rows ??= new RowFeed(this.options.device, counts);
+    this.rows.load(batches, from, count);
+    const kinds = Array.from({ length: count }, () => "");
+    const kindAt = (i: number): string => {
+      kinds[i] ||= this.kindOf(counts, from + i);
+      return kinds[i];
+    };
+    for (let i = 0; i < count; ) {
+      const kind = kindAt(i);
+      if (this.mustCapture(kind)) this.tryCapture(kind, from + i, this.rows.source(batches.arrays));
+      const captured = this.captured.get(kind);
+      let next = i + 1;
+      if (captured) {
+        while (next < count && kindAt(next) === kind) next++;
+        this.rows.place(i);
+        this.replayMany(captured, batches, from + i, from + next);
+      } else {
+        using batch = batches.batch(from + i);
+        const { x, y, labels } = batch;
+        scope(() => this.runNormally(kind, { ...batchAt(x, y, counts), labels }, from + i));
+        kinds.fill(""); // what depends on the step is known only after a normal update
+      }
+      i = next;
     }
+  }
+
+  private begin(step: number, count: number): void {
+    if (this.count === 0) this.first = step;
+    this.count += count;
+  }
+
+  /** Whether updates of a kind have to be captured now. */
+  private mustCapture(kind: string): boolean {
+    return this.mayCapture && !this.captured.has(kind) && (this.plain.get(kind) ?? 0) >= WARM_UP;
   }
 
   private plan(kind: string): DrawRecord {
@@ -98,7 +150,10 @@ export class DeviceUpdates implements Disposable {
     return draws;
   }
 
-  private runNormally(batch: Batch, step: number, draws?: DrawRecord): void {
+  private runNormally(kind: string, batch: Batch, step: number): void {
+    const before = this.plain.get(kind) ?? 0;
+    this.plain.set(kind, before + 1);
+    const draws = this.mayCapture && before === WARM_UP - 1 ? this.plan(kind) : undefined;
     const schedules: typeof this.schedules = [];
     const onSchedule = (at: (step: number) => number | boolean): void => void schedules.push(at);
     const random = draws?.planning(this.learner.randomAt(step));
@@ -107,8 +162,7 @@ export class DeviceUpdates implements Disposable {
   }
 
   /** Returns the kind of an update. Two updates of the same kind run the same operations on different numbers. */
-  private kindOf(batch: Batch, step: number): string {
-    const rows = batch.domains.map(({ x }) => x.rows);
+  private kindOf(rows: readonly number[], step: number): string {
     const { learner } = this;
     return JSON.stringify([
       learner.phaseAt(step),
@@ -170,17 +224,22 @@ export class DeviceUpdates implements Disposable {
     });
   }
 
-  private tryCapture(kind: string, batch: Batch, step: number): void {
-    const { device, say } = this.options;
+  /** Captures an update of a batch that is copied to fixed tensors before each replay. */
+  private tryCaptureFed(kind: string, batch: Batch, counts: readonly number[], step: number): void {
     const [x, y] = [batch.x, batch.y].map((each) => keep(each.emptyLike()));
+    if (this.tryCapture(kind, step, { read: () => batchAt(x, y, counts) })) this.fed.set(kind, { x, y });
+    else for (const tensor of [x, y]) tensor.dispose();
+  }
+
+  private tryCapture(kind: string, step: number, source: Source): boolean {
+    const { device, say } = this.options;
     const draws = this.planned.get(kind) ?? new DrawRecord();
     this.planned.delete(kind);
-    const rows = batch.domains.map((domain) => domain.x.rows);
     try {
       const graph = CudaGraph.capture(device, () => {
         scope(() => {
           const isUnchanged = gradientsOf(this.learner);
-          const scalars = this.learner.launch(batchAt(x, y, rows), {
+          const scalars = this.learner.launch(source.read(), {
             step,
             random: draws.recording(this.learner.randomAt(step)),
             watch: (residual) => void this.residual.copy_(this.residual.maximum(residual)),
@@ -188,19 +247,21 @@ export class DeviceUpdates implements Disposable {
           });
           if (!isUnchanged()) throw new NotCapturable("it adds to gradients of the update before it");
           this.add(scalars, "have");
+          source.next?.();
         });
       });
-      this.captured.set(kind, { graph, draws, x, y });
+      this.captured.set(kind, { graph, draws });
+      return true;
     } catch (error) {
       draws[Symbol.dispose]();
-      for (const tensor of [x, y]) tensor.dispose();
       this.mayCapture = false;
       if (!(error instanceof NotCapturable || error instanceof EngineError)) throw error;
       say?.(`note: updates are not replayed as a CUDA graph: ${whyNot(error)}`);
+      return false;
     }
   }
 
-  private replay({ graph, draws, x, y }: Captured, batch: Batch, step: number): void {
+  private replay({ graph, draws }: Captured, { x, y }: Fed, batch: Batch, step: number): void {
     noGrad(() => {
       x.copy_(batch.x);
       y.copy_(batch.y);
@@ -210,19 +271,39 @@ export class DeviceUpdates implements Disposable {
     graph.replay();
   }
 
+  /** Replays the updates of some steps. If the host has nothing to draw or to set for a step, it only launches them. */
+  private replayMany({ graph, draws }: Captured, batches: ResidentBatches, from: number, to: number): void {
+    if (draws.isEmpty && !this.learner.isPreparedByStep) {
+      graph.replay(to - from);
+      return;
+    }
+    for (let step = from; step < to; step++) {
+      const lazily = {
+        get labels() {
+          return batches.labelsAt(step);
+        },
+      };
+      this.learner.prepare(lazily, step);
+      draws.refill(this.learner.randomAt(step));
+      graph.replay();
+    }
+  }
+
   private drop(): void {
-    for (const { graph, draws, x, y } of this.captured.values()) {
+    for (const { graph, draws } of this.captured.values()) {
       graph.dispose(); // must come first, because it waits until the device has finished
       draws[Symbol.dispose]();
-      for (const tensor of [x, y]) tensor.dispose();
     }
+    for (const { x, y } of this.fed.values()) for (const tensor of [x, y]) tensor.dispose();
     this.captured.clear();
+    this.fed.clear();
     for (const draws of this.planned.values()) draws[Symbol.dispose]();
     this.planned.clear();
   }
 
   [Symbol.dispose](): void {
     this.drop();
+    this.rows?.[Symbol.dispose]();
     for (const sum of this.sums.values()) sum.dispose();
     this.residual.dispose();
   }
@@ -247,14 +328,4 @@ function gradientsOf(learner: Learner): () => boolean {
   const gradients = learner.root.parameters().flatMap(({ grad }) => grad ?? []);
   const versions = gradients.map(version);
   return () => gradients.every((gradient, i) => version(gradient) === versions[i]);
-}
-
-/** Splits two tensors into a batch with these numbers of rows per domain. */
-function batchAt(x: Tensor, y: Tensor, rows: readonly number[]): Batch {
-  let start = 0;
-  const domains = rows.map((count) => {
-    start += count;
-    return { x: x.narrow(0, start - count, count), y: y.narrow(0, start - count, count) };
-  });
-  return { domains, x, y };
 }

@@ -6,7 +6,7 @@
 
 import type { EvaluatedBatch, Loader } from "../data/loader.js";
 import type { Split, SplitName } from "../data/split.js";
-import { stack } from "../engine/ops.generated.js";
+import { cat, stack } from "../engine/ops.generated.js";
 import { Scope, scope } from "../engine/scope.js";
 import type { Tensor } from "../engine/tensor.js";
 import { DataError } from "../errors.js";
@@ -50,14 +50,21 @@ export async function evaluate(options: EvaluateOptions): Promise<RunRecord[]> {
   let done = 0;
   using kept = new Scope();
   const sums: Sums[] = [];
+  const unsummed: Predicted[] = [];
   for await (const batch of loader.evaluateSplits(wanted, { step, mixed, batchSize })) {
     using _ = batch;
     const { domain, part } = wanted[batch.splits[0].index];
-    kept.run(() => sums.push(...sumsOf(batch, (x) => predict(x, domain, part))));
+    kept.run(() => {
+      const logits = (): Tensor => predict(batch.x, domain, part);
+      if (mixed) unsummed.push(scope(() => ({ logits: logits().clone(), y: batch.y.clone(), splits: batch.splits })));
+      else sums.push(...scope(() => sumsOf(batch, logits())));
+      if (unsummed.length * (unsummed[0]?.logits.numel ?? 0) > MOST_UNSUMMED) sums.push(...sumsTogether(unsummed));
+    });
     done += batch.x.rows;
     await pause?.(done, samples);
   }
   if (options.areRight?.() === false) return evaluate({ ...options, areRight: undefined });
+  kept.run(() => sums.push(...sumsTogether(unsummed)));
   const totals = wanted.map(() => ({ count: 0, correct: 0, loss: 0 }));
   const [correct, loss] = kept.run(() => [numbersOf(sums, "correct"), numbersOf(sums, "loss")]);
   for (const [i, { index, count }] of sums.entries()) {
@@ -93,15 +100,50 @@ interface Sums {
   readonly loss: Tensor;
 }
 
-function sumsOf({ x, y, splits }: EvaluatedBatch, predict: (x: Tensor) => Tensor): Sums[] {
-  return scope(() => {
-    const all = predict(x);
-    return splits.map(({ index, start, count }) => {
-      const [logits, labels] = [all, y].map((rows) => rows.narrow(0, start, count));
-      const loss = crossEntropy(logits, labels, { reduction: "sum" });
-      return { index, count, correct: logits.argmax(1).eq(labels).sum(), loss };
-    });
+function sumsOf({ y, splits }: EvaluatedBatch, all: Tensor): Sums[] {
+  return splits.map(({ index, start, count }) => {
+    const [logits, labels] = [all, y].map((rows) => rows.narrow(0, start, count));
+    const loss = crossEntropy(logits, labels, { reduction: "sum" });
+    return { index, count, correct: logits.argmax(1).eq(labels).sum(), loss };
   });
+}
+
+/** The most logits that wait to be summed. */
+const MOST_UNSUMMED = 2 ** 24;
+
+/** Copies of the predictions for a batch and of its labels. */
+interface Predicted extends Pick<EvaluatedBatch, "y" | "splits"> {
+  readonly logits: Tensor;
+}
+
+/** The sums of many batches at once, which a GPU computes with few kernels. Frees the predictions. */
+function sumsTogether(batches: Predicted[]): Sums[] {
+  if (batches.length === 0) return [];
+  const sums = scope(() => {
+    const [logits, y] = [cat(batches.map((each) => each.logits)), cat(batches.map((each) => each.y))];
+    const losses = crossEntropy(logits, y, { reduction: "none" });
+    const areCorrect = logits.argmax(1).eq(y);
+    return joined(batches).map(({ index, start, count }) => ({
+      ...{ index, count },
+      correct: areCorrect.narrow(0, start, count).sum(),
+      loss: losses.narrow(0, start, count).sum(),
+    }));
+  });
+  for (const { logits, y } of batches.splice(0)) for (const each of [logits, y]) each.dispose();
+  return sums;
+}
+
+/** The rows of each split in all batches together. */
+function joined(batches: readonly Predicted[]): { index: number; start: number; count: number }[] {
+  const parts: { index: number; start: number; count: number }[] = [];
+  let start = 0;
+  for (const { index, count } of batches.flatMap(({ splits }) => splits)) {
+    const last = parts.at(-1);
+    if (last?.index === index) last.count += count;
+    else parts.push({ index, start, count });
+    start += count;
+  }
+  return parts;
 }
 
 /** Reads one of the sums of all batches at once, because on a GPU every read makes the host wait. */

@@ -236,14 +236,23 @@ export class Learner implements Disposable {
    * Sets the host's inputs of an update: learning rates, draws and labels. Must be called before a captured update is
    * replayed.
    */
-  prepare(batch: Batch, step: number, draw = keyedDraws(this.randomAt(step).for("algorithm"))): void {
+  prepare(
+    batch: Partial<Pick<Batch, "y" | "labels">>,
+    step: number,
+    draw = keyedDraws(this.randomAt(step).for("algorithm")),
+  ): void {
     this.maker.setStep(step, Object.values(this.optimizers));
     this.host = {
       draw,
       get labels() {
-        return batch.labels ?? batch.y.toNumbers();
+        return batch.labels ?? batch.y!.toNumbers();
       },
     };
+  }
+
+  /** Whether `prepare` sets other learning rates at each step. */
+  get isPreparedByStep(): boolean {
+    return this.maker.hasSchedule;
   }
 
   /** Returns the source of random draws for a step. */

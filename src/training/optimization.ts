@@ -180,6 +180,11 @@ export class OptimizerMaker implements Disposable {
     );
   }
 
+  /** Whether learning rates depend on the step. */
+  get hasSchedule(): boolean {
+    return this.optimization.rate !== undefined;
+  }
+
   /** Sets the learning rates of a step, for existing optimizers and for those created during it. */
   setStep(step: number, optimizers: Iterable<Optimizer>): void {
     const { rate } = this.optimization;

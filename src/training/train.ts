@@ -12,7 +12,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import type { Follower } from "../averaging/index.js";
 import { datasets } from "../data/datasets/index.js";
 import { Loader } from "../data/loader.js";
-import { checkDevice, memory, setThreads } from "../engine/device.js";
+import { checkDevice, memory, setThreads, sleepInWaits } from "../engine/device.js";
 import { scope } from "../engine/scope.js";
 import { DataError, EngineError, StoppedError, UsageError } from "../errors.js";
 import { makeFolder } from "../files/make-folder.js";
@@ -114,6 +114,7 @@ async function trainOnce(options: TrainOptions): Promise<TrainOutcome> {
   const { plan, folder, reporter = quietReporter, shouldStop = () => false, version = "unknown" } = options;
   const { settings, dataset } = plan;
   checkDevice(settings.device);
+  sleepInWaits(settings.device);
   setThreads(settings.threads);
   folder.sweep();
   folder.writeEnvironment(await environment(settings.device, version));
@@ -204,7 +205,7 @@ class Loop implements Disposable {
 
   async runToEnd(): Promise<TrainOutcome> {
     const { run, options } = this;
-    const { steps, evaluateEvery, evaluateFirst, checkpointEvery, device } = run.plan.settings;
+    const { steps, checkpointEvery, device } = run.plan.settings;
     this.resumeOrStart();
     for (const note of [...run.plan.dataset.notes, ...run.loader.notes, ...neverActive(run.plan)])
       run.say(`note: ${note}`);
@@ -217,10 +218,11 @@ class Loop implements Disposable {
     const { progress } = run;
     const rest = device === "cpu" ? 0 : GPU_REST_MS;
     while (progress.next < steps && !progress.stopped) {
-      const step = progress.next;
-      if (!progress.updated) await this.failingWith(step, () => this.update(step));
+      const first = progress.next;
+      const step = progress.updated ? first : await this.failingWith(first, () => this.update(first));
+      progress.next = step;
       const last = step === steps - 1;
-      const evaluates = last || (step % evaluateEvery === 0 && (step > 0 || evaluateFirst));
+      const evaluates = this.evaluatesAfter(step);
       progress.updated = true; // if the run is stopped during the evaluation, it resumes with it
       if (evaluates && !(await unlessStopped(() => this.failingWith(step, () => this.evaluate(step, last))))) {
         this.save();
@@ -239,6 +241,21 @@ class Loop implements Disposable {
     if (!(await unlessStopped(() => finishRun(run, beforeDone, options.keepBest ?? false))))
       return this.stoppedAfter(progress.next - 1);
     return { done: true, steps: progress.next, best: progress.best };
+  }
+
+  private evaluatesAfter(step: number): boolean {
+    const { steps, evaluateEvery, evaluateFirst } = this.run.plan.settings;
+    return step === steps - 1 || (step % evaluateEvery === 0 && (step > 0 || evaluateFirst));
+  }
+
+  /** The last step of updates that can be made together: there is nothing to do on the host between them. */
+  private lastTogether(step: number): number {
+    const { followers, plan } = this.run;
+    const { checkpointEvery } = plan.settings;
+    if (followers.length > 0) return step;
+    let last = step;
+    while (!this.evaluatesAfter(last) && !(checkpointEvery > 0 && (last + 1) % checkpointEvery === 0)) last++;
+    return last;
   }
 
   /** Fits the exact probe, which has no steps. */
@@ -307,9 +324,10 @@ class Loop implements Disposable {
     }
   }
 
-  private async update(step: number): Promise<void> {
+  /** Makes the update of a step, or of some, and returns the last step. */
+  private async update(first: number): Promise<number> {
     const { learner, followers, folder, reporter, plan } = this.run;
-    await this.updates.make(step);
+    const step = await this.updates.make(first, this.lastTogether(first));
     const parameters = followers.length > 0 ? learner.parameters() : new Map();
     for (const follower of followers) follower.afterUpdate(step, parameters);
     const { made, pictures, loss } = this.updates;
@@ -319,6 +337,7 @@ class Loop implements Disposable {
     folder.progress(progress);
     const waiting = this.waited / seconds;
     reporter.status({ ...progress, loss, rate: pictures / seconds, waiting, memory: memory(device).peak });
+    return step;
   }
 
   /**
@@ -337,10 +356,10 @@ class Loop implements Disposable {
   /**
    * Ends the run if a computation fails or gives numbers that are not finite, and saves the step's batch and weights.
    */
-  private async failingWith(step: number, action: () => Promise<void>): Promise<void> {
+  private async failingWith<T>(step: number, action: () => Promise<T>): Promise<T> {
     const { folder, loader, learner } = this.run;
     try {
-      await action();
+      return await action();
     } catch (cause) {
       if (!(cause instanceof EngineError)) throw cause;
       using batch = await loader.batch(step); // the same batch again

@@ -1,10 +1,13 @@
 /** Makes updates with the batches of a loader, on the host or on a GPU, and collects the scalars that they log. */
 
 import { byDomain, type LoadedBatch, type Loader } from "../data/loader.js";
+import type { ResidentBatches } from "../data/resident-batches.js";
+import { keepPace } from "../engine/device.js";
 import { scope } from "../engine/scope.js";
 import { EngineError } from "../errors.js";
 import { DeviceUpdates, type Reading } from "./device-updates.js";
 import type { Learner } from "./learner.js";
+import { stepsOfBlock } from "./row-feed.js";
 
 /**
  * On a GPU, reading numbers makes the host wait until all previous steps are done. It is therefore done at most once
@@ -48,12 +51,29 @@ export class Updates implements Disposable {
     return this.onDevice?.isReplaying ?? false;
   }
 
-  /** Makes the update of a step with its batch. */
-  async make(step: number): Promise<void> {
+  /**
+   * Makes the update of a step with its batch, and returns the step. On a GPU that has the samples, it makes the updates up to
+   * the step `last`, or fewer, and returns the step of the last one.
+   */
+  async make(step: number, last = step): Promise<number> {
+    const { resident } = this.loader;
+    if (this.onDevice && resident) return this.makeMany(this.onDevice, resident, step, last);
     const asked = performance.now();
     using batch = await this.loader.batch(step);
     this.waited += performance.now() - asked;
     this.makeOn(batch, step);
+    return step;
+  }
+
+  private makeMany(onDevice: DeviceUpdates, batches: ResidentBatches, step: number, last: number): number {
+    const rows = batches.countsAt(step).reduce((sum, count) => sum + count, 0);
+    const count = Math.min(last - step + 1, stepsOfBlock(rows));
+    keepPace(this.options.device);
+    onDevice.updateMany(batches, step, count);
+    this.made += count;
+    this.pictures += count * rows;
+    if (performance.now() - this.lastRead > READ_MS) this.collect();
+    return step + count - 1;
   }
 
   /** Makes the update of a step with the given batch. */
