@@ -82,7 +82,8 @@ const Driver& driver() {
 
 std::string kernelSource() {
   return std::string(FUSED_SOURCE) + DEPTHWISE_SOURCE + AUGMENT_SOURCE + LAYER_NORM_SOURCE + CHANNEL_FACTORS_SOURCE +
-         GROUPED_CONV_SOURCE + MAX_POOL_SOURCE + WIDE_DEPTHWISE_SOURCE + FOLD_NORMS_SOURCE + LINEAR_SOURCE + ADAM_SOURCE;
+         GROUPED_CONV_SOURCE + MAX_POOL_SOURCE + WIDE_DEPTHWISE_SOURCE + FOLD_NORMS_SOURCE + LINEAR_SOURCE + ADAM_SOURCE +
+         RELU_NORM_SOURCE;
 }
 
 // Products and sums are rounded separately, as on the CPU, so that augmentation gives the same bytes.

@@ -30,6 +30,7 @@ extern const char* const WIDE_DEPTHWISE_SOURCE;   // wide-depthwise.cc
 extern const char* const FOLD_NORMS_SOURCE;       // fold-norms.cc
 extern const char* const LINEAR_SOURCE;           // linear.cc
 extern const char* const ADAM_SOURCE;             // adam.cc
+extern const char* const RELU_NORM_SOURCE;        // relu-norm.cc
 
 // The number of blocks, and of threads per block.
 struct Shape {

@@ -160,6 +160,8 @@ export interface BackboneDefinition<B extends Backbone = Backbone> {
    * bench step` measures it.
    */
   readonly channelsLastOnCpu?: boolean;
+  /** The same for training on a GPU in float32. In bfloat16, all backbones use that format there. */
+  readonly channelsLastOnGpu?: boolean;
   build(options?: BackboneOptions): B;
 }
 

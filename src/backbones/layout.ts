@@ -16,8 +16,9 @@ export interface LayoutOptions {
   readonly precision: Precision;
 }
 
-/** Returns true if a network runs in channels last: on a GPU in bfloat16, on the CPU if its definition says so. */
+/** Returns true if a network runs in channels last: on a GPU in bfloat16, and otherwise if its definition says so. */
 export function usesChannelsLast({ backbone, inputShape, device, precision }: LayoutOptions): boolean {
   if (inputShape.length !== 3) return false;
-  return device === "cpu" ? (backboneNamed(backbone).channelsLastOnCpu ?? false) : precision === "bf16";
+  const { channelsLastOnCpu = false, channelsLastOnGpu = false } = backboneNamed(backbone);
+  return device === "cpu" ? channelsLastOnCpu : precision === "bf16" || channelsLastOnGpu;
 }

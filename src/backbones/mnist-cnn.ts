@@ -3,10 +3,12 @@
  * average pooling. The parameter names are DomainBed's, where the group norms are called bn.
  */
 
+import { reluNorm } from "../engine/ops.generated.js";
 import type { Tensor } from "../engine/tensor.js";
 import { Conv2d } from "../nn/conv.js";
 import { GroupNorm } from "../nn/group-norm.js";
 import { globalAverage } from "../nn/pooling.js";
+import { isMixedPrecision } from "../nn/precision.js";
 import { Backbone, type BackboneOptions, defineBackbone, pictureShape, runSteps } from "./backbone.js";
 
 const ID = "mnist-cnn";
@@ -45,14 +47,25 @@ export class MnistCnn extends Backbone {
       [conv3, bn2],
       [conv4, bn3],
     ] as const;
-    const steps = pairs.map(([conv, norm]) => ({ forward: (map: Tensor) => norm.forward(conv.forward(map).relu_()) }));
+    const steps = pairs.map(([conv, norm]) => ({ forward: (map: Tensor) => normOfRelu(norm, conv, map) }));
     return runSteps(x, [...steps, { forward: globalAverage }]);
   }
+}
+
+/**
+ * On a GPU, the bias of the convolution, ReLU and the norm are one kernel (native/src/relu-norm.cc). `NUDGE_RELU_NORM=0`
+ * uses ATen's operators, for comparisons.
+ */
+function normOfRelu(norm: GroupNorm, conv: Conv2d, x: Tensor): Tensor {
+  if (x.device === "cpu" || isMixedPrecision() || process.env.NUDGE_RELU_NORM === "0")
+    return norm.forward(conv.forward(x).relu_());
+  return reluNorm(conv.convolve(x, conv.weight, null), conv.bias, norm.weight, norm.bias, norm.groups, norm.eps);
 }
 
 export const mnistCnn = defineBackbone({
   id: ID,
   title: "MNIST-CNN",
   paper: "Gulrajani & Lopez-Paz, In Search of Lost Domain Generalization, ICLR 2021, https://arxiv.org/abs/2007.01434",
+  channelsLastOnGpu: true, // updates 1.2 times as fast, evaluations 1.4 times
   build: (options) => new MnistCnn(options),
 });

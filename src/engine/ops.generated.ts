@@ -192,6 +192,7 @@ const OPERATORS: readonly (readonly [name: string, overload: string, arguments: 
   ["nudge::linear_gelu", "", "x weight bias"],
   ["nudge::max_pool", "", "x"],
   ["nudge::layer_norm", "", "x residual weight bias eps half"],
+  ["nudge::relu_norm", "", "x shift weight bias groups eps"],
   ["nudge::channel_mean", "", "x"],
   ["nudge::channel_scale", "", "x factors"],
   ["nudge::scale_add", "", "x branch gamma keep"],
@@ -1334,38 +1335,44 @@ export function fusedLayerNorm(x: Tensor | number, residual: Tensor | null, weig
   return many(native.call(op, operand(x), optionalHandle(residual), operand(weight), operand(bias), eps, half)) as [Tensor, Tensor];
 }
 
+/** `nudge::relu_norm(Tensor x, Tensor? shift, Tensor weight, Tensor bias, int groups, float eps) -> Tensor` */
+export function reluNorm(x: Tensor | number, shift: Tensor | null, weight: Tensor | number, bias: Tensor | number, groups: number, eps: number): Tensor {
+  const op = ids[183] ?? resolve(183);
+  return one(native.call(op, operand(x), optionalHandle(shift), operand(weight), operand(bias), groups, eps));
+}
+
 /** `nudge::channel_mean(Tensor x) -> (Tensor, Tensor)` */
 export function channelMean(x: Tensor | number): [Tensor, Tensor] {
-  const op = ids[183] ?? resolve(183);
+  const op = ids[184] ?? resolve(184);
   return many(native.call(op, operand(x))) as [Tensor, Tensor];
 }
 
 /** `nudge::channel_scale(Tensor x, Tensor factors) -> Tensor` */
 export function channelScale(x: Tensor | number, factors: Tensor | number): Tensor {
-  const op = ids[184] ?? resolve(184);
+  const op = ids[185] ?? resolve(185);
   return one(native.call(op, operand(x), operand(factors)));
 }
 
 /** `nudge::scale_add(Tensor x, Tensor branch, Tensor gamma, Tensor? keep) -> Tensor` */
 export function scaleAdd(x: Tensor | number, branch: Tensor | number, gamma: Tensor | number, keep?: Tensor | null): Tensor {
-  const op = ids[185] ?? resolve(185);
+  const op = ids[186] ?? resolve(186);
   return one(native.call(op, operand(x), operand(branch), operand(gamma), optionalHandle(keep)));
 }
 
 /** `nudge::adam(Tensor(a!)[] parameters, Tensor[] gradients, Tensor(b!)[] means, Tensor(c!)[] squares, Tensor[] steps, float lr, float beta1, float beta2, float weight_decay, float eps) -> ()` */
 export function updateByAdam(parameters: readonly Tensor[], gradients: readonly Tensor[], means: readonly Tensor[], squares: readonly Tensor[], steps: readonly Tensor[], lr: number, beta1: number, beta2: number, weight_decay: number, eps: number): void {
-  const op = ids[186] ?? resolve(186);
+  const op = ids[187] ?? resolve(187);
   native.call(op, handles(parameters), handles(gradients), handles(means), handles(squares), handles(steps), lr, beta1, beta2, weight_decay, eps);
 }
 
 /** `nudge::adam_host(Tensor(a!)[] parameters, Tensor[] gradients, Tensor(b!)[] means, Tensor(c!)[] squares, float step, float root, float beta1, float beta2, float decay, float shrink, float eps) -> ()` */
 export function updateByAdamOnHost(parameters: readonly Tensor[], gradients: readonly Tensor[], means: readonly Tensor[], squares: readonly Tensor[], step: number, root: number, beta1: number, beta2: number, decay: number, shrink: number, eps: number): void {
-  const op = ids[187] ?? resolve(187);
+  const op = ids[188] ?? resolve(188);
   native.call(op, handles(parameters), handles(gradients), handles(means), handles(squares), step, root, beta1, beta2, decay, shrink, eps);
 }
 
 /** `nudge::augment(Tensor source, Tensor samples, int size, int tallest, Tensor mean, Tensor deviation, bool channels_last, bool bicubic) -> Tensor` */
 export function augmentPictures(source: Tensor | number, samples: Tensor | number, size: number, tallest: number, mean: Tensor | number, deviation: Tensor | number, channels_last: boolean, bicubic: boolean): Tensor {
-  const op = ids[188] ?? resolve(188);
+  const op = ids[189] ?? resolve(189);
   return one(native.call(op, operand(source), operand(samples), size, tallest, operand(mean), operand(deviation), channels_last, bicubic));
 }

@@ -21,9 +21,11 @@ import {
   fusedLinear,
   fusedMaxPool,
   groupedConv,
+  groupNorm,
   layerNorm,
   linear,
   linearGelu,
+  reluNorm,
   scaleAdd,
   wideDepthwise,
 } from "../engine/ops.generated.js";
@@ -50,6 +52,10 @@ export const kernelChecks = (device: string): [name: string, check: () => CheckR
   ["second derivatives of depthwise_clamp, stride 2", () => closeTo(() => secondPairs(device, 2))],
   ["pictures copied to the device together", () => closeTo(() => picturePairs(device))],
   ["kernel layer_norm and its gradients", () => closeTo(() => layerNormPairs(device))],
+  ["kernel relu_norm and its gradients", () => closeTo(() => reluNormPairs(device, "contiguous", 28))],
+  ["kernel relu_norm, smaller maps", () => closeTo(() => reluNormPairs(device, "contiguous", 14))],
+  ["kernel relu_norm, channels last", () => closeTo(() => reluNormPairs(device, "channels_last", 28))],
+  ["kernel relu_norm, smaller maps, channels last", () => closeTo(() => reluNormPairs(device, "channels_last", 14))],
   ["kernel channel_mean and its gradient", () => closeTo(() => channelMeanPairs(device))],
   ["kernel channel_scale and its gradients", () => closeTo(() => channelScalePairs(device))],
   ["kernel scale_add and its gradients", () => closeTo(() => scaleAddPairs(device))],
@@ -126,6 +132,23 @@ function biasClampTwicePairs(device: string): Pairs {
   const [got, expected] = [run(biasClampTwice(y, bias, residual, 0, 0.5)), run([once, once])];
   const names = ["output", "gradient of the map", "gradient of the bias", "gradient of the residual"];
   return names.map((what, i) => [what, got[i], exact(expected[i])]);
+}
+
+/** Groups of 8 or 16 channels, as in the network for MNIST. */
+function reluNormPairs(device: string, memoryFormat: "contiguous" | "channels_last", size: number): Pairs {
+  const channels = size === 28 ? 64 : 128;
+  const x = drawn("x", [3, channels, size, size], device).to({ memoryFormat }).detach().requiresGrad_();
+  const [shift, weight, bias] = ["shift", "weight", "bias"].map((name) =>
+    drawn(name, [channels], device).requiresGrad_(),
+  );
+  const g = drawn("g", x.shape, device);
+  const got = reluNorm(x, shift, weight, bias, 8, 1e-5);
+  const gradients = grad(got, [x, shift, weight, bias], { gradient: g });
+  const all = [x, shift, weight, bias].map((each) => exact(each).requiresGrad_());
+  const expected = groupNorm(all[0].add(all[1].view(1, -1, 1, 1)).relu(), 8, all[2], all[3], 1e-5, false);
+  const names = ["x", "shift", "weight", "bias"].map((name) => `gradient of the ${name}`);
+  const exactly = grad(expected, all, { gradient: exact(g) });
+  return [["output", got, expected.detach()], ...names.map((name, i) => [name, gradients[i], exactly[i]] as const)];
 }
 
 function foldNormPairs(device: string): Pairs {
