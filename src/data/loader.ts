@@ -112,7 +112,7 @@ interface Wanted extends SampleId {
 }
 
 /** The number of arrays in a batch of an evaluation on a GPU, which is fed by row numbers only. */
-const RESIDENT_BATCH = 2048;
+const RESIDENT_BATCH = 1000;
 
 /** The maximum number of draws that replace an unreadable picture. */
 const mostReplacements = 100;
@@ -170,9 +170,9 @@ export class Loader {
   /** The batches of arrays that are in the memory of the device; null for other samples. */
   get resident(): ResidentBatches | null {
     if (this.inMemory === undefined) {
-      const { dataset, device = "cpu", split } = this.options;
+      const { dataset, device = "cpu", split, channelsLast = false } = this.options;
       const arrays = dataset.kind === "arrays" ? ResidentArrays.of(dataset, device, split) : null;
-      this.inMemory = arrays && new ResidentBatches(arrays, dataset, this.sampler, device);
+      this.inMemory = arrays && new ResidentBatches(arrays, { dataset, sampler: this.sampler, device, channelsLast });
     }
     return this.inMemory;
   }

@@ -1,6 +1,7 @@
 /**
  * The arrays of a dataset in the memory of one device. Batches are gathered there by row number, so that the host handles
- * no samples. Bytes stay bytes, with channels first, and become floats up to 1 when they are gathered.
+ * no samples. Bytes stay as the dataset has them, with interleaved channels. When they are gathered, they become floats up to 1
+ * with the channels first.
  *
  * The table is made once for a dataset and device, and shared by all loaders and runs of the process.
  */
@@ -9,7 +10,7 @@ import { allOrNothing, keep, scope } from "../engine/scope.js";
 import { noGrad, type Tensor, tensor } from "../engine/tensor.js";
 import type { ArrayDataset } from "./dataset.js";
 import type { SampleId } from "./picture-store.js";
-import { channelsFirst, checkLength } from "./sample-source.js";
+import { checkLength } from "./sample-source.js";
 import type { Split } from "./split.js";
 
 type Sample = Uint8Array | Float32Array;
@@ -73,15 +74,14 @@ export class ResidentArrays {
           values = new (isFloat ? Float32Array : Uint8Array)(wanted.length * length);
         }
         if (values instanceof Float32Array !== isFloat) return null;
-        const into = values.subarray((start + i) * length, (start + i + 1) * length);
-        if (isFloat) into.set(sample);
-        else channelsFirst(sample, inputShape[0], into);
+        values.set(sample, (start + i) * length);
       }
     if (!values) return null;
     const made = values;
     return allOrNothing(() => {
       const at = (made: Tensor): Tensor => keep(scope(() => made.to({ device })));
-      const table = at(tensor(made, { shape: [wanted.length, ...inputShape] }));
+      const shape = made instanceof Uint8Array ? [length / inputShape[0], inputShape[0]] : inputShape;
+      const table = at(tensor(made, { shape: [wanted.length, ...shape] }));
       const labels = BigInt64Array.from(domains.flatMap((domain) => Array.from(domain.labels, BigInt)));
       const largest = made instanceof Uint8Array ? at(tensor(Float32Array.of(255), { shape: [] })) : null;
       return new ResidentArrays(dataset, wanted, table, at(tensor(labels)), largest);
@@ -111,14 +111,30 @@ export class ResidentArrays {
   }
 
   /** The samples at some rows, float32 [n, …], and their classes, int64 [n]. */
-  gather(rows: Tensor): { x: Tensor; y: Tensor } {
+  gather(rows: Tensor, channelsLast = false): { x: Tensor; y: Tensor } {
     return noGrad(() =>
       scope(() => {
-        const samples = this.table.indexSelect(0, rows);
-        return { x: this.largest ? samples.div(this.largest) : samples, y: this.classes.indexSelect(0, rows) };
+        const taken = this.table.indexSelect(0, rows);
+        const samples = this.largest ? this.channelsFirst(taken.div(this.largest)) : taken;
+        const x = channelsLast ? samples.to({ memoryFormat: "channels_last" }) : withPlainStrides(samples);
+        return { x, y: this.classes.indexSelect(0, rows) };
       }),
     );
   }
+
+  /** A view of samples [n, pixels, channels] in the shape of inputs. */
+  private channelsFirst(samples: Tensor): Tensor {
+    const [channels, ...size] = this.dataset.inputShape;
+    return samples.view(-1, ...size, channels).permute(0, size.length + 1, ...size.map((_, i) => i + 1));
+  }
+}
+
+/**
+ * Returns a contiguous tensor. One channel is contiguous with any stride, but libtorch takes some strides for channels last and
+ * then uses other kernels.
+ */
+function withPlainStrides(x: Tensor): Tensor {
+  return x.contiguous().view(-1).view(x.shape);
 }
 
 function startsOf({ domains }: ArrayDataset): number[] {

@@ -28,25 +28,36 @@ interface Listed {
   readonly splits: readonly Rows[];
 }
 
+export interface ResidentOptions {
+  readonly dataset: Dataset;
+  readonly sampler: Sampler;
+  readonly device: string;
+  /** Whether pictures are in the channels-last memory format. */
+  readonly channelsLast: boolean;
+}
+
 export class ResidentBatches {
   /** By the names of the evaluated splits, which are the same in most evaluations. */
   private readonly listed = new Map<string, Listed>();
 
   constructor(
-    readonly arrays: ResidentArrays,
-    private readonly dataset: Dataset,
-    private readonly sampler: Sampler,
-    private readonly device: string,
+    private readonly arrays: ResidentArrays,
+    private readonly options: ResidentOptions,
   ) {}
+
+  /** The samples at some rows, and their classes. */
+  gather(rows: Tensor): { x: Tensor; y: Tensor } {
+    return this.arrays.gather(rows, this.options.channelsLast);
+  }
 
   /** The numbers of rows of the training domains in a batch. */
   countsAt(step: number): number[] {
-    return this.sampler.batch(step).map(({ pictures }) => pictures.length);
+    return this.options.sampler.batch(step).map(({ pictures }) => pictures.length);
   }
 
   /** The rows of the batch of a step. */
   rowsAt(step: number): Int32Array {
-    const parts = this.sampler.batch(step);
+    const parts = this.options.sampler.batch(step);
     const rows = new Int32Array(parts.reduce((sum, { pictures }) => sum + pictures.length, 0));
     let next = 0;
     for (const { index: domain, pictures } of parts)
@@ -62,7 +73,7 @@ export class ResidentBatches {
   /** The training batch of a step. */
   batch(step: number): EvaluatedBatch {
     const rows = this.rowsAt(step);
-    return scope(() => this.made(rows, upload(rows, { device: this.device }), []));
+    return scope(() => this.made(rows, upload(rows, { device: this.options.device }), []));
   }
 
   /** Some splits in order, in batches. */
@@ -95,14 +106,15 @@ export class ResidentBatches {
       next += indices.length;
       return { index, start: next - indices.length, count: indices.length };
     });
-    found = { rows, onDevice: upload(rows, { device: this.device }), splits: parts };
+    found = { rows, onDevice: upload(rows, { device: this.options.device }), splits: parts };
     this.listed.set(key, found);
     return found;
   }
 
   private made(rows: Int32Array, onDevice: Tensor, splits: readonly Rows[]): EvaluatedBatch {
-    const { arrays, dataset } = this;
-    const { x, y } = arrays.gather(onDevice);
+    const { arrays } = this;
+    const { dataset } = this.options;
+    const { x, y } = this.gather(onDevice);
     for (const each of [x, y]) keep(each);
     const lazily = once((): { samples: SampleId[]; labels: number[]; domains: EvaluatedBatch["domains"] } => {
       const samples = Array.from(rows, (row) => arrays.sampleAt(row));

@@ -173,7 +173,7 @@ export function arraySource(
       checkLength(dataset, sample, length);
       const into = values.subarray(i * length, (i + 1) * length);
       if (sample instanceof Float32Array) into.set(sample);
-      else channelsFirst(sample, inputShape[0], into, 255);
+      else channelsFirst(sample, inputShape[0], into);
     }
     return tensor(values, { shape: [samples.length, ...inputShape] });
   }
@@ -205,16 +205,11 @@ export function checkLength({ id }: ArrayDataset, sample: ArrayLike<number>, len
     throw new UsageError(`dataset ${id}: expected samples of ${length} numbers, got ${sample.length}`);
 }
 
-/** Writes bytes with interleaved channels with the channels first, divided by `unit`. */
-export function channelsFirst(
-  bytes: Uint8Array,
-  channels: number,
-  into: Uint8Array | Float32Array,
-  unit: 1 | 255 = 1,
-): void {
+/** Converts bytes with interleaved channels to floats up to 1 with channels first. */
+function channelsFirst(bytes: Uint8Array, channels: number, into: Float32Array): void {
   const plane = bytes.length / channels;
   for (let c = 0; c < channels; c++)
-    for (let i = 0, from = c, to = c * plane; i < plane; i++, from += channels, to++) into[to] = bytes[from] / unit;
+    for (let i = 0; i < plane; i++) into[c * plane + i] = bytes[i * channels + c] / 255;
 }
 
 function squareSize({ id, inputShape }: { id: string; inputShape: readonly number[] }): number {

@@ -117,7 +117,7 @@ export class DeviceUpdates implements Disposable {
     };
     for (let i = 0; i < count; ) {
       const kind = kindAt(i);
-      if (this.mustCapture(kind)) this.tryCapture(kind, from + i, this.rows.source(batches.arrays));
+      if (this.mustCapture(kind)) this.tryCapture(kind, from + i, this.rows.source(batches));
       const captured = this.captured.get(kind);
       let next = i + 1;
       if (captured) {

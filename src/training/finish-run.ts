@@ -53,8 +53,8 @@ export async function finishRun(
   for (const name of names) renameSync(folder.file(underWay(name)), folder.file(name));
   syncFolder(folder.path);
   const lost = reportLost(run);
-  for (const { name, svg } of runFigures(readRecords(folder.records).records, plan.settings))
-    await writeFigure(svg, folder.file("figures", name));
+  const figures = runFigures(readRecords(folder.records).records, plan.settings);
+  await Promise.all(figures.map(({ name, svg }) => writeFigure(svg, folder.file("figures", name))));
   await beforeDone(lost);
   if (plan.settings.refit) refit(run);
   folder.checkOwner();

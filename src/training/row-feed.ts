@@ -4,7 +4,6 @@
  */
 
 import type { Batch } from "../algorithms/algorithm.js";
-import type { ResidentArrays } from "../data/resident-arrays.js";
 import type { ResidentBatches } from "../data/resident-batches.js";
 import { empty, zeros } from "../engine/ops.generated.js";
 import { keep, scope } from "../engine/scope.js";
@@ -52,10 +51,10 @@ export class RowFeed implements Disposable {
   }
 
   /** What a captured update reads its batch from. It moves on to the next step at its end. */
-  source(arrays: ResidentArrays): { read(): Batch; next(): void } {
+  source(batches: ResidentBatches): { read(): Batch; next(): void } {
     return {
       read: () => {
-        const { x, y } = arrays.gather(this.block.indexSelect(0, this.next).view(-1));
+        const { x, y } = batches.gather(this.block.indexSelect(0, this.next).view(-1));
         return batchAt(x, y, this.counts);
       },
       next: () => void noGrad(() => this.next.add_(1)),

@@ -17,7 +17,7 @@ import { nuclearNorm, type Regularizer } from "../regularizers/index.js";
 import { Learner } from "./learner.js";
 
 export const DOMAINS = 3;
-const CLASSES = 4;
+export const CLASSES = 4;
 
 export interface Setup {
   readonly backbone: string;

@@ -21,6 +21,7 @@ import { DevicePredictions } from "./device-predictions.js";
 import { DeviceUpdates } from "./device-updates.js";
 import type { Learner } from "./learner.js";
 import { kernelChecks } from "./self-test-kernels.js";
+import { trainOnArrays } from "./self-test-resident.js";
 import {
   batchOf,
   deviceIndependentDraws,
@@ -68,6 +69,9 @@ const RESUMED = ["erm", "group-dro", "mtl", "fishr", "dann", "mdsdi"];
 
 /** Algorithms whose predictions are checked: by the trained network, by an average of it, and by two networks. */
 const PREDICTED = ["erm", "erm-plus-plus", "mdsdi"];
+
+/** Algorithms that train on arrays: without draws, with draws, with alternating updates. */
+const ON_ARRAYS = ["erm", "mixup", "dann"];
 
 /** The number of bytes by which equal tensors may differ, because the host's allocator rounds their sizes. */
 const ROUNDING = 1000;
@@ -137,6 +141,17 @@ function* checksOf(device: string, options: SelfTestOptions): Generator<[name: s
     yield [
       `${algorithm.title}: resumed as left alone`,
       () => compareWeights(...trainResumed(algorithm, small, device)),
+    ];
+  for (const algorithm of chosen.filter(({ id }) => ON_ARRAYS.includes(id)))
+    yield [
+      `${algorithm.title}: batches gathered on the device, updates launched together`,
+      () => {
+        const [together, alone] = [true, false].map((each) => trainOnArrays(algorithm, device, each));
+        const [got, expected] = [together, alone].map(({ weights }) => weights.flat());
+        const off = Math.max(...got.map((value, i) => Math.abs(value - expected[i])));
+        const detail = `weights differ by at most ${off.toExponential(1)} after ${alone.reading.count} updates`;
+        return { ok: off <= 1e-4 && (together.isReplaying || device === "cpu"), detail };
+      },
     ];
   yield ["memory over many updates", () => flatMemory(device, options.updates ?? 2000)];
 }
