@@ -59,6 +59,7 @@ export function benchmarksFor({ device, peer, data }) {
             ...["--steps", "2001", "--eval-every", "100"],
           ],
         ],
+        ["runs", ["runs", "--steps", "501,5001", "--runs", "12", "--workers", "8", ...beside]],
         // As many pictures as DomainNet has.
         [
           "data",

@@ -4,6 +4,7 @@ import { dataText } from "../../dist/cli/bench-data.js";
 import { loaderText } from "../../dist/cli/bench-loader.js";
 import { nuclearNormText } from "../../dist/cli/bench-nuclear-norm.js";
 import { opsText } from "../../dist/cli/bench-ops.js";
+import { runsLines } from "../../dist/cli/bench-runs.js";
 import { stepText } from "../../dist/cli/bench-step.js";
 import { parallelSweepText, sweepText } from "../../dist/cli/bench-sweep.js";
 import { trainText } from "../../dist/cli/bench-train.js";
@@ -15,6 +16,7 @@ const TEXTS = [
   [/^loader$/, loaderText],
   [/^sweep$/, sweepText],
   [/^sweep-parallel$/, parallelSweepText],
+  [/^runs$/, (result) => runsLines(result).join("\n")],
   [/^data$/, dataText],
   [/^algorithms$/, algorithmsText],
   [/^step-/, stepText],

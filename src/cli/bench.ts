@@ -3,6 +3,7 @@
 import { Command, Option } from "commander";
 import type { DataBenchOptions } from "../bench/data.js";
 import type { LoaderBenchOptions } from "../bench/loader.js";
+import type { RunsBench } from "../bench/runs.js";
 import type { SweepBenchOptions } from "../bench/sweep.js";
 import type { TrainBenchOptions } from "../bench/train.js";
 import { UsageError } from "../errors.js";
@@ -252,6 +253,48 @@ export function benchCommand(): Command {
         print(json ? JSON.stringify(result) : sweepText(result));
       },
     );
+  common(bench.command("runs"))
+    .description(
+      "Measures whole runs of a small network on a dataset of arrays: the wall and processor time of a run, of a sweep by several processes, and on a GPU the time of the kernels. With --peer, also measures the same updates and evaluations in PyTorch, captured as CUDA graphs with the samples on the GPU.",
+    )
+    .addHelpText(
+      "after",
+      examples(
+        "runs --digits 700 --steps 21 --runs 0",
+        "runs --device cuda:0 --peer",
+        "runs --data rotated-mnist --root data --device cuda:0",
+      ),
+    )
+    .option("--data <name>", "the name of a dataset of arrays", "colored-mnist")
+    .option(
+      "--root <dir>",
+      "the folder that contains the dataset (default: digits are generated in the files of MNIST)",
+    )
+    .option("--digits <n>", "the number of generated digits", "70000")
+    .option("--algorithm <name>", "the algorithm", "ERM")
+    .option("--steps <list>", "the numbers of updates of single runs; runs of a sweep have the last one", "501,5001")
+    .option("--runs <n>", "the number of runs of the sweep, or 0 for none", "12")
+    .option("--workers <list>", "the numbers of processes; the sweep is measured with each of them", "8")
+    .option("--evaluation-batches <list>", "also measure the evaluation in batches of these sizes, such as 256,1000")
+    .action(async ({ peer, json, steps, runs, workers, evaluationBatches, ...raw }: RunsFlags) => {
+      const { benchRuns } = await import("../bench/runs.js");
+      const { runsLines } = await import("./bench-runs.js");
+      const listOf = (name: string, words: string): number[] => words.split(",").map((text) => count(name, text));
+      const numbers = {
+        ...counts(raw, "digits"),
+        evaluationBatches: evaluationBatches === undefined ? [] : listOf("evaluation-batches", evaluationBatches),
+        runs: runs === "0" ? 0 : count("runs", runs),
+        ...{ steps: listOf("steps", steps), workers: listOf("workers", workers) },
+      };
+      let printed = 0;
+      const onPart = (soFar: RunsBench): void => {
+        const lines = runsLines(soFar);
+        if (!json) for (const line of lines.slice(printed)) print(line);
+        printed = lines.length;
+      };
+      const result = await benchRuns({ ...raw, ...numbers, peer: peerName(peer), onPart }, ownCommand());
+      if (json) print(JSON.stringify(result));
+    });
   bench
     .command("predict")
     .description(
@@ -332,6 +375,17 @@ interface StartFlags {
   batch?: string;
   ways?: string;
   thisProcess?: true;
+}
+
+interface RunsFlags extends Common {
+  data: string;
+  root?: string;
+  digits: string;
+  algorithm: string;
+  steps: string;
+  runs: string;
+  workers: string;
+  evaluationBatches?: string;
 }
 
 /** The options of a benchmark as they are typed: numbers are texts. */
