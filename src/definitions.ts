@@ -18,6 +18,8 @@ export interface PluginFile {
   readonly file: string;
   /** SHA-256 of its bytes, in hexadecimal. */
   readonly sha256: string;
+  /** The titles of its definitions by id, with which reports name them when the plug-in is not loaded. */
+  readonly titles?: Readonly<Record<string, string>>;
   /** The files that it imports, and those that they import. They are no part of the ids of runs. */
   readonly imports?: readonly { readonly file: string; readonly sha256: string }[];
 }

@@ -81,7 +81,9 @@ async function load(path: string): Promise<void> {
     const problem = problemOf(kind, definition);
     if (problem) throw refused(problem);
   }
-  const file: PluginFile = { file: basename(path), sha256, imports };
+  const titled = found.flatMap(({ definition: { id, title } }) => (title === undefined ? [] : [[id, title] as const]));
+  const titles = titled.length > 0 && { titles: Object.fromEntries(titled) };
+  const file: PluginFile = { file: basename(path), sha256, ...titles, imports };
   for (const { kind, definition } of found) addDefinition(kind, definition, file);
 }
 

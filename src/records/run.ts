@@ -221,7 +221,14 @@ const entries = {
   ),
   plugins: v.optional(
     v.array(
-      v.looseObject({ file: v.string("a path"), sha256: v.string("a hash") }, "{ file, sha256 }"),
+      v.looseObject(
+        {
+          file: v.string("a path"),
+          sha256: v.string("a hash"),
+          titles: v.optional(v.record(v.string(), v.string("a title"), "titles by id")),
+        },
+        "{ file, sha256 }",
+      ),
       "a list of { file, sha256 }",
     ),
   ),

@@ -15,7 +15,7 @@ import { CURRENT, type EvaluatedRun, isOwnDataset, type Method, methodKey, type 
 import { runIdOf } from "../records/run.js";
 import type { ReportedSweep } from "../run-index/indexed-sweep.js";
 import { type SelectionMethod, selectGroups } from "../selection/index.js";
-import { bareName, inPaperOrder } from "../settings/names.js";
+import { bareName, inPaperOrder, useTitles } from "../settings/names.js";
 import { mostDraws } from "./cell-facts.js";
 import { withOwnNames } from "./own-names.js";
 import type { Results } from "./read-results.js";
@@ -78,6 +78,7 @@ export class Outcome {
     this.common = commonFixed(new Set(own.map(({ method }) => method.fixed)));
     this.storedByFolder = new Map(stored.map((run) => [run.folder, run]));
     this.results = withWholeDomains(selectGroups(this.runs, selection), (run) => this.storedOf(run), selection);
+    for (const plugins of new Set(stored.map(({ settings }) => settings.plugins))) useTitles(plugins ?? []);
     this.methods = reportedMethods(this.runs, this.common, (run) => this.isOwn(run));
     this.sweeps = sweeps;
     this.byDataset = groupBy(this.runs, ({ dataset }) => dataset);

@@ -3,13 +3,22 @@
 import { algorithms } from "../algorithms/index.js";
 import { followers } from "../averaging/index.js";
 import { datasets } from "../data/datasets/index.js";
+import type { PluginFile } from "../definitions.js";
 import { referenceDataset } from "../records/domainbed-names.js";
 import { type FixedSettings, fixedText, NOTHING_FIXED, pickFixed } from "../records/fixed-settings.js";
 import { CURRENT, type Method, withoutSlash } from "../records/index.js";
 import { regularizers } from "../regularizers/index.js";
 
 const titleIn = (known: Readonly<Record<string, { readonly title: string }>>, id: string): string =>
-  Object.hasOwn(known, id) ? known[id].title : id;
+  Object.hasOwn(known, id) ? known[id].title : (titlesInRuns.get(id) ?? id);
+
+/** The titles of definitions that are not loaded, as the settings of runs have them. */
+const titlesInRuns = new Map<string, string>();
+
+/** Uses the titles that runs have of the definitions of their plug-ins. */
+export function useTitles(plugins: readonly PluginFile[]): void {
+  for (const { titles = {} } of plugins) for (const [id, title] of Object.entries(titles)) titlesInRuns.set(id, title);
+}
 
 /** What is evaluated in runs in addition to the trained weights and their averages. */
 const OTHER_MODELS: Readonly<Record<string, { readonly title: string }>> = {

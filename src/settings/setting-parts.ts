@@ -95,7 +95,9 @@ export function pluginFiles(
 
 /** The plug-ins of a run as its id has them. */
 export const pluginSettings = (plugins: readonly PluginFile[]) =>
-  plugins.length > 0 && { plugins: plugins.map(({ file, sha256 }) => ({ file, sha256 })) };
+  plugins.length > 0 && {
+    plugins: plugins.map(({ file, sha256, titles }) => ({ file, sha256, ...(titles && { titles }) })),
+  };
 
 /** What the id of a run does not have: its samples, and all code of its plug-ins. */
 export function factsOf(dataset: Dataset, plugins: readonly PluginFile[], memo: SettingsMemo): RunFacts {

@@ -36,6 +36,7 @@ test("a run trains with an algorithm, dataset, backbone and penalty from plug-in
   expect(plugins.map(({ file }: { file: string }) => file)).toEqual(["sensors.mjs", "spectral-decoupling.mjs"]);
   for (const { sha256 } of plugins) expect(sha256).toMatch(/^[0-9a-f]{64}$/);
 
+  expect((await nudge("report", out)).stdout).toContain("| MySD-ABS "); // the titles that the run has
   const report = await nudge("report", out, "--plugin", algorithm, "--plugin", sensors);
   expect(report.stdout).toContain("| MySD-ABS ");
   expect(report.stdout).toContain("nudge train --plugin sensors.mjs --plugin spectral-decoupling.mjs --data sensors");
