@@ -63,9 +63,9 @@ export class PictureBatcher {
     return this.queue.length + this.large.length + this.decoding + this.ready.length;
   }
 
-  /** Whether so many large pictures are waiting that no more should be accepted. */
-  get isFullOfLarge(): boolean {
-    return this.large.length >= MOST_LARGE;
+  /** Whether a picture can wait for its turn. Of large ones only a few can; the others are not held up by them. */
+  hasRoomFor(bytes: Uint8Array): boolean {
+    return this.large.length < MOST_LARGE || !isLargeDecode(bytes);
   }
 
   /** Predicts a picture from the bytes of its file; throws a `DataError` if they cannot be decoded. */

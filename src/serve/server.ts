@@ -114,12 +114,13 @@ class Service {
     if (!Number.isSafeInteger(top) || top < 1) return { status: 400, words: "top: expected an integer of at least 1" };
     if (request.headers["content-type"]?.startsWith("multipart/"))
       return { status: 415, words: "send the bytes of the file, not a form: curl --data-binary @photo.jpg" };
-    if (this.batcher.waiting >= MOST_WAITING || this.batcher.isFullOfLarge) return TOO_MANY;
+    if (this.batcher.waiting >= MOST_WAITING) return TOO_MANY;
     const since = performance.now();
     const body = await this.bodies.read(request);
     if (body === undefined || "status" in body) return body;
     try {
       if (body.bytes.length === 0) return { status: 400, words: "the body is empty; expected the bytes of a picture" };
+      if (!this.batcher.hasRoomFor(body.bytes)) return TOO_MANY;
       const prediction = await this.batcher.predict(body.bytes, { top });
       const unknown = unknownOf(prediction, this.rule);
       this.metrics.predicted((performance.now() - since) / 1000, unknown !== null);
