@@ -114,11 +114,11 @@ const LONGEST_LINE = 16 << 20;
  * The complete lines of a text that arrives in pieces, of which only one is in memory. `torn` receives the text after
  * the last newline, if any.
  */
-export function* textLines(pieces: Iterable<Buffer>, torn: (rest: string) => void): Generator<string> {
+export function* textLines(pieces: Iterable<Buffer>, torn: (rest: string) => void, path: string): Generator<string> {
   const decoder = new StringDecoder("utf8");
   let rest = "";
   for (const piece of pieces) {
-    if (rest.length > LONGEST_LINE) throw new DataError(`a line is longer than ${LONGEST_LINE} characters`);
+    if (rest.length > LONGEST_LINE) throw new DataError(`${path}: a line is longer than ${LONGEST_LINE} characters`);
     const lines = (rest + decoder.write(piece)).split("\n");
     rest = lines.pop()!;
     yield* lines;

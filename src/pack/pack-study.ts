@@ -85,7 +85,7 @@ function planEntry(files: StoredFiles, anonymous = false): PackedEntry {
   const toLine = (line: string): Buffer => Buffer.from(`${anonymous ? anonymousPlanLine(line) : line}\n`);
   function* content(): Generator<Buffer> {
     let lines: Buffer[] = [];
-    for (const line of textLines(files.pieces(PLAN_FILE) ?? [], () => {})) {
+    for (const line of textLines(files.pieces(PLAN_FILE) ?? [], () => {}, `${files.path}/${PLAN_FILE}`)) {
       if (lines.push(toLine(line)) < LINES_A_PIECE) continue;
       yield Buffer.concat(lines);
       lines = [];

@@ -226,7 +226,7 @@ function* plannedRuns(files: StoredFiles): Generator<PlannedRun> {
   const torn = (): never => {
     throw new DataError(`${path}: the last line is incomplete. Plan the sweep again with the same options`);
   };
-  for (const text of textLines(pieces, torn)) {
+  for (const text of textLines(pieces, torn, path)) {
     number++;
     const run = toPlannedRun(path, number, text);
     if (seen.has(run.id)) throw new DataError(`${path}: line ${number} has run ${run.id}, which an earlier line has`);

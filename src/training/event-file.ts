@@ -81,7 +81,8 @@ export class EventFile {
   /** Starts a new file in a folder. A resumed run writes all its events again, so old files would duplicate them. */
   constructor(folder: string) {
     makeFolder(folder);
-    for (const name of readdirSync(folder)) if (name.startsWith("events.out.tfevents.")) rmSync(join(folder, name));
+    for (const name of readdirSync(folder))
+      if (name.startsWith("events.out.tfevents.")) rmSync(join(folder, name), { recursive: true, force: true });
     const seconds = String(Math.floor(Date.now() / 1000)).padStart(10, "0");
     this.path = join(folder, `events.out.tfevents.${seconds}.${hostname()}.${process.pid}.0`);
     this.event(0, message(3, Buffer.from("brain.Event:2")));

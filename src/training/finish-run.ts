@@ -6,6 +6,7 @@
 import { renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { writeFigure } from "../drawing/write-figure.js";
+import { openSafetensors } from "../engine/safetensors.js";
 import { scope } from "../engine/scope.js";
 import { readBytes } from "../files/open-file.js";
 import { replaceFile } from "../files/replace-file.js";
@@ -102,6 +103,7 @@ async function writeModels(run: Running): Promise<string[]> {
   const { plan, folder, learner, followers, progress } = run;
   const step = progress.next - 1;
   if (followers.length === 0) {
+    openSafetensors(folder.bestCheckpoint).close(); // before a large file that is none is copied
     const best = readBytes(folder.bestCheckpoint);
     replaceFile(folder.file(underWay("model.safetensors")), (write) => write(best));
     return ["model.safetensors"];
