@@ -1,12 +1,13 @@
 /** `nudge data pick`: chooses which pictures of a new site to label, and serves a page to label them by keyboard. */
 
-import { copyFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, writeFileSync } from "node:fs";
 import { basename, extname, join, resolve } from "node:path";
 import { Command } from "commander";
 import { shareOf } from "../analysis/assess.js";
 import { countOf } from "../data/show-name.js";
 import { UsageError } from "../errors.js";
 import { makeFolder } from "../files/make-folder.js";
+import { readText } from "../files/open-file.js";
 import { shellWord } from "../files/shell-words.js";
 import { typedCommand } from "../files/typed-command.js";
 import type { PickReason } from "../own-data/pick-pictures.js";
@@ -72,9 +73,7 @@ async function pick(path: string, given: readonly string[], flags: PickFlags, wr
   checkFolder(flags.out);
   using model = await openModel(path, flags);
   const file = join(flags.out, LIST);
-  const picked: Picked[] = existsSync(file)
-    ? JSON.parse(readFileSync(file, "utf8"))
-    : await choose(model, given, flags);
+  const picked: Picked[] = existsSync(file) ? JSON.parse(readText(file)) : await choose(model, given, flags);
   if (flags.json) return write(`${JSON.stringify(picked, null, 2)}\n`);
   const labels = join(flags.out, LABELS);
   const command = `${typedCommand()} adapt ${shellWord(path)} --data ${shellWord(labels)}`;

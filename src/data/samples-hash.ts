@@ -5,11 +5,12 @@
  */
 
 import { createHash } from "node:crypto";
-import { readFileSync, realpathSync, statSync } from "node:fs";
+import { realpathSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { cacheHome } from "../files/cache-home.js";
 import { textHash } from "../files/canonical-json.js";
 import { makeFolder } from "../files/make-folder.js";
+import { readText } from "../files/open-file.js";
 import { replaceFile } from "../files/replace-file.js";
 import type { ArrayDataset, Dataset, PictureDataset } from "./dataset.js";
 import { evenlyChosen } from "./evenly-chosen.js";
@@ -50,7 +51,7 @@ function keptHash(dataset: PictureDataset): string {
   const stamp = stampOf(dataset);
   const path = join(cacheHome(), "nudge", "fingerprints", `${textHash(realpathSync(dataset.root))}-${dataset.id}.json`);
   try {
-    const kept = JSON.parse(readFileSync(path, "utf8")) as { stamp?: unknown; hash?: unknown };
+    const kept = JSON.parse(readText(path)) as { stamp?: unknown; hash?: unknown };
     if (kept.stamp === stamp && typeof kept.hash === "string" && /^[0-9a-f]{16}$/.test(kept.hash)) return kept.hash;
   } catch {
     // There is none yet.

@@ -21,6 +21,7 @@ const KNOWN: Readonly<Record<string, readonly [calls: number, why: string]>> = {
   "serve/export-web.ts": [1, "the package"],
   "paper/published.ts": [1, "the package"],
   "backbones/published-weights.ts": [1, "the package"],
+  "files/imported-files.ts": [3, "code that the user names"],
   "cli/plugins.ts": [1, "code that the user names"],
   "get-data/unpack.ts": [2, "new files; an archive that is open"],
   "download/download.ts": [1, "the own part of a download, below the folder that the user names"],

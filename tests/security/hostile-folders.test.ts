@@ -30,7 +30,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type CommandEnd, HostileRunner } from "../support/hostile-runner.js";
 import { makePictureFolder } from "../support/made-pictures.js";
 
-const IN_SHORT = Number(process.env.NUDGE_HOSTILE ?? 240);
+const IN_SHORT = Number(process.env.NUDGE_HOSTILE ?? 200);
 const MOST_MS = Number(process.env.NUDGE_HOSTILE_MS ?? 20_000);
 const isLong = process.env.NUDGE_LONG !== undefined;
 
