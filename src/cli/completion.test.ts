@@ -41,7 +41,7 @@ test("bash completes verbs, those under them, options and their values", () => {
   expect(inBash("train", "--algorithm", "")).toEqual(expect.arrayContaining(Object.keys(algorithms)));
   expect(inBash("train", "--algorithm", "erm", "--backbone", "mobile")).toEqual(["mobilenet_v2"]);
   expect(inBash("sweep", "run", "--launcher", "sl")).toEqual(["slurm"]);
-  expect(inBash("export", "--format", "")).toEqual(["onnx", "safetensors"]);
+  expect(inBash("export", "--format", "")).toEqual(["onnx", "safetensors", "hf", "pytorch", "web"]);
   expect(inBash("list", "al")).toEqual(["algorithms"]);
   expect(inBash("data", "verify", "pa")).toEqual(["pacs"]);
   expect(inBash("train", "--steps", "")).toEqual([]);
