@@ -42,18 +42,18 @@ Examples:
   nudge data pick runs/latest new-site/ --n 50 --out picked
   nudge adapt runs/latest --data picked/labels.csv
 
-Half of the pictures are drawn at random: when they are labelled, the accuracy of
-the model on the new site is measured with an interval. The other half are
-pictures that the model is uncertain about and that differ from each other; their
-labels help most in adapting. The pictures are copied to the folder, with a list
-(picked.json), and a page is served on which you label them by keyboard. The same
-command serves the page again.`;
+Half of the pictures are drawn at random: when they are labelled, the accuracy
+of the model on the new site is measured with an interval. The other half are
+pictures that the model is uncertain about and that differ from each other;
+their labels help most in adapting. The pictures are copied to the folder, with
+a list (picked.json), and a page is served on which you label them by keyboard.
+The same command serves the page again.`;
 
 /** The command. `write` receives its output. */
 export function pickCommand(write: Write): Command {
   return withModelOptions(
     new Command("pick")
-      .summary("choose which pictures of a new site to label, and label them on a page")
+      .summary("choose pictures of a new site to label, on a page")
       .description(
         "Chooses the pictures of a new site whose labels help most, copies them to a folder with a list, and serves a page on which you label them by keyboard.",
       )

@@ -28,8 +28,8 @@ estimate by a measurement: nudge data pick, nudge eval.
 A difference from training does not mean that the model is wrong, and the test
 finds small differences if there are many pictures. The estimate is what counts.
 
---save writes a copy of the model whose confidence fits the estimate, so that 80 %
-means about 80 % on this site. Its predictions are the same.`;
+--save writes a copy of the model whose confidence fits the estimate, so that
+80 % means about 80 % on this site. Its predictions are the same.`;
 
 /** The command. `write` receives its output. */
 export function estimateCommand(write: Write = (text) => void process.stdout.write(text)): Command {

