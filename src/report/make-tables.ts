@@ -165,9 +165,7 @@ function missingGap(
   const sweep = outcome.sweepOmits(dataset, domain) ?? outcome.sweepLacks(dataset, missing, others);
   if (sweep !== null) return { trials: [have.size, trials.length], text: sweep };
   const rows = outcome.rowsOf(dataset);
-  const held = ({ key }: ReportedMethod): boolean =>
-    outcome.runsOf(key, dataset).some(({ testDomains }) => testDomains.includes(domain));
-  if (rows.length > 1 && !rows.some(held))
+  if (rows.length > 1 && !outcome.isHeldOut(dataset, domain))
     return { trials: [0, trials.length], text: nowhereText(outcome, rows[0], { dataset, domain }) };
   const asked = outcome.isOwnData(dataset) ? trainingText(outcome, method, { dataset, missing }) : null;
   if (asked !== null) return { trials: [have.size, trials.length], text: asked };

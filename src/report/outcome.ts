@@ -54,6 +54,8 @@ export class Outcome {
   private readonly onDataset: ReadonlyMap<string, readonly ReportedResult[]>;
   private readonly inRow: ReadonlyMap<string, readonly ReportedResult[]>;
   private readonly inCell: ReadonlyMap<string, readonly ReportedResult[]>;
+  private readonly held = new Map<string, ReadonlySet<string>>();
+  private readonly rows = new Map<string, readonly ReportedMethod[]>();
   private readonly most = new Map<string, number>();
   private readonly members = new Map<string, number>();
   private readonly trials = new Map<string, readonly number[]>();
@@ -141,12 +143,23 @@ export class Outcome {
     return run && datasets[this.storedOf(run)?.settings.dataset ?? ""]?.tested;
   }
 
+  /** Whether any run of a dataset holds out a domain. */
+  isHeldOut(dataset: string, domain: string): boolean {
+    const held = this.held.get(dataset) ?? new Set(this.byDataset.get(dataset)?.flatMap((run) => run.testDomains));
+    this.held.set(dataset, held);
+    return held.has(domain);
+  }
+
   /** The methods in the tables of a dataset: those with runs; for own pictures, those with a held-out domain. */
-  rowsOf(dataset: string): ReportedMethod[] {
+  rowsOf(dataset: string): readonly ReportedMethod[] {
+    const known = this.rows.get(dataset);
+    if (known) return known;
     const own = this.isOwnData(dataset);
-    return this.methods.filter(({ key }) =>
+    const rows = this.methods.filter(({ key }) =>
       this.runsOf(key, dataset).some(({ testDomains }) => !own || testDomains.length > 0),
     );
+    this.rows.set(dataset, rows);
+    return rows;
   }
 
   /** The existing trials on a dataset, of any method, and those that its sweep will have. */
