@@ -3,9 +3,9 @@
  *
  * Average thresholded confidence (Garg et al., Leveraging Unlabeled Data to Predict Out-of-Distribution Performance, ICLR
  * 2022): on a domain with labels, a threshold is set so that as many pictures exceed it as are predicted correctly; the
- * share of unlabelled pictures above it is the estimate. The other estimate is the mean confidence. On PACS and Office-31
- * neither is always better, and a choice between them by held-out domains is worse than their mean (in logits), which is
- * used (docs/results/own-pictures.md).
+ * share of unlabelled pictures above it is the estimate. The other estimate is the mean confidence. The two or three folds of
+ * a user's pictures are too few to choose between them, so their mean (in logits) is used. On PACS and Office-31, with
+ * which this was made, neither is always better (docs/results/own-pictures.md).
  */
 
 import { softmax } from "./judged.js";
