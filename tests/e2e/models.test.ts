@@ -28,6 +28,7 @@ import { zeros } from "../../src/engine/ops.generated.js";
 import { openSafetensors } from "../../src/engine/safetensors.js";
 import { scope } from "../../src/engine/scope.js";
 import { readWeights, writeWeights } from "../../src/engine/weights.js";
+import { MODEL_FORMAT } from "../../src/model/about.js";
 import { loadModel, type Model, readModelAbout } from "../../src/model/index.js";
 import { readRun } from "../../src/records/run.js";
 import { resolve } from "../../src/settings/resolve.js";
@@ -517,7 +518,7 @@ test("a file of format 1 still loads, predicts, and reports that it has no dista
   expect(model.about).toMatchObject({ domains: ["photo", "paint"], dataset: "made", distance: null });
   const picture = join(data, "photo", "x", "000.png");
   using same = await loadModel(join(folder, "made.safetensors"));
-  expect(made.format).toBe(3);
+  expect(made.format).toBe(MODEL_FORMAT);
   expect(await model.logits([picture])).toEqual(await same.logits([picture]));
   expect((await model.predict(picture)).distance).toBe(null);
   expect(await main(["export", old, "--out", join(folder, "old.onnx")])).toBe(0); // by trying: mixup predicts plainly
