@@ -74,6 +74,12 @@ test("floats are gathered as they are", () => {
   scope(() => expect(arrays.gather(tensor(Int32Array.of(4))).x.toNumbers()).toEqual([...floats(1, 1)]));
 });
 
+test("vectors have no channels to put last", () => {
+  const vectors = { ...datasetOf((domain, i) => Float32Array.of(domain, i)), inputShape: [2] };
+  const arrays = ResidentArrays.of(vectors, "cpu", all)!;
+  scope(() => expect(arrays.gather(tensor(Int32Array.of(4)), true).x.toArray()).toEqual([[1, 1]]));
+});
+
 test("a table is shared, and gets the samples of further splits", () => {
   const seen: string[] = [];
   const dataset = datasetOf((domain, i) => {

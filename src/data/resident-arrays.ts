@@ -116,7 +116,9 @@ export class ResidentArrays {
       scope(() => {
         const taken = this.table.indexSelect(0, rows);
         const samples = this.largest ? this.channelsFirst(taken.div(this.largest)) : taken;
-        const x = channelsLast ? samples.to({ memoryFormat: "channels_last" }) : withPlainStrides(samples);
+        // Only pictures have channels to put last; features of a frozen network are vectors.
+        const isLast = channelsLast && samples.shape.length === 4;
+        const x = isLast ? samples.to({ memoryFormat: "channels_last" }) : withPlainStrides(samples);
         return { x, y: this.classes.indexSelect(0, rows) };
       }),
     );

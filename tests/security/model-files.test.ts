@@ -30,7 +30,7 @@ const armed = (hparams: object) => ({ kind: "algorithm", classifier: "linear", i
 
 /** What the metadata says, and words of the refusal. */
 const lies: [what: string, about: Record<string, unknown>, words: string][] = [
-  ["a format of the future", { format: 99 }, "this version reads formats up to 3"],
+  ["a format of the future", { format: 99 }, "this version reads formats up to 4"],
   ["a format that is no number", { format: "2; drop" }, "nudge.format: expected an integer"],
   ["a checkpoint's facts", { next: 3 }, "this is a checkpoint and not a model"],
   ["a backbone that there is not", { backbone: "resnet9000" }, 'unknown backbone "resnet9000"'],
