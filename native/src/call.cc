@@ -78,7 +78,8 @@ Operator readOperator(const c10::OperatorHandle& handle) {
   result.returnsList = schema.returns().size() == 1 && schema.returns()[0].type()->kind() == c10::TypeKind::ListType;
   result.needsFinite = schema.name().rfind("aten::linalg_", 0) == 0 && schema.name() != "aten::linalg_vector_norm";
   if (!schema.overload_name().empty()) result.name += "." + schema.overload_name();
-  result.needsElements = schema.name() == "aten::native_channel_shuffle" || schema.name() == "aten::channel_shuffle";
+  result.needsElements = schema.name() == "aten::native_channel_shuffle" || schema.name() == "aten::channel_shuffle" ||
+                         schema.name() == "aten::batch_norm_update_stats";
   bool isResize = schema.name().rfind("aten::resize", 0) == 0;
   for (const c10::Argument& argument : schema.arguments()) {
     bool isWritten = argument.alias_info() != nullptr && argument.alias_info()->isWrite();

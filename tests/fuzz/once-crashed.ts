@@ -49,6 +49,7 @@ const CALLS: (() => unknown)[] = [
   () => call("_local_scalar_dense", zeros([0])),
   () => call("native_channel_shuffle", zeros([1, 4, 0, 0]), 2),
   () => call("channel_shuffle", zeros([1, 4, 2, 0]), 2),
+  () => call("batch_norm_update_stats", zeros([1, 0, 3]), null, null, 0.1),
   // LAPACK goes round and round.
   () => linalgSvd(unbounded(), false),
   () => linalgSvd(unbounded().to({ dtype: "float64" }), true),

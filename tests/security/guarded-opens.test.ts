@@ -30,6 +30,7 @@ const KNOWN: Readonly<Record<string, readonly [calls: number, why: string]>> = {
   "cli/model-options.ts": [1, "a new file"],
   "cli/sorted-copies.ts": [2, "pictures that were decoded before"],
   "bench/sweep.ts": [1, "files of the benchmark"],
+  "bench/runs.ts": [2, "a run of the benchmark, and /proc"],
   "bench/step.ts": [1, "/proc"],
   "bench/data.ts": [1, "files of the benchmark"],
 };
