@@ -55,6 +55,7 @@ async function afterEachCut(log: DiskLog, often: Often, check: (left: string) =>
   const all = cuts(log, often);
   for (const cut of all) {
     const left = join(folder, "left");
+    rmSync(left, { recursive: true, force: true }); // also what a test before left that failed
     log.leave(left, cut);
     const before = seen.size;
     if (seen.add(contentHash(left)).size > before) {
@@ -69,7 +70,6 @@ async function afterEachCut(log: DiskLog, often: Often, check: (left: string) =>
         );
       }
     }
-    rmSync(left, { recursive: true });
   }
   console.info(
     `${all.length} power cuts before ${new Set(all.map(({ after }) => after)).size} of ${log.beforeSyncs.length} syncs ` +

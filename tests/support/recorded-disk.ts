@@ -18,6 +18,22 @@ import { keyedRandom, type Philox } from "../../src/engine/philox.js";
 
 const fs = process.getBuiltinModule("node:fs"); // the real one, whatever a test puts in its place
 
+const { O_RDONLY, O_WRONLY, O_RDWR, O_APPEND, O_CREAT, O_EXCL, O_TRUNC } = fs.constants;
+
+/** Flags that make or change a file. */
+const WRITES = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
+
+const FLAGS: ReadonlyMap<string, number> = new Map([
+  ["r", O_RDONLY],
+  ["r+", O_RDWR],
+  ["w", O_WRONLY | O_CREAT | O_TRUNC],
+  ["wx", O_WRONLY | O_CREAT | O_TRUNC | O_EXCL],
+  ["w+", O_RDWR | O_CREAT | O_TRUNC],
+  ["wx+", O_RDWR | O_CREAT | O_TRUNC | O_EXCL],
+  ["a", O_WRONLY | O_CREAT | O_APPEND],
+  ["a+", O_RDWR | O_CREAT | O_APPEND],
+]);
+
 type Id = number;
 type Op =
   | { kind: "make" | "link"; folder: Id; name: string; id: Id; isFolder: boolean }
@@ -94,11 +110,11 @@ class Recorder {
     });
   }
 
-  opened(fd: number, path: string, flags: string): void {
+  opened(fd: number, path: string, flags: number): void {
     const isNew = this.node(path) === undefined;
     const node = this.node(path) ?? this.make(path, false);
-    if (!isNew && flags.startsWith("w")) this.ops.push({ kind: "cut", id: node.id, size: 0 });
-    this.files.set(fd, { node, append: flags.startsWith("a"), position: 0 });
+    if (!isNew && flags & O_TRUNC) this.ops.push({ kind: "cut", id: node.id, size: 0 });
+    this.files.set(fd, { node, append: (flags & O_APPEND) !== 0, position: 0 });
   }
 
   closed(fd: number): void {
@@ -124,14 +140,21 @@ class Recorder {
   }
 }
 
+/** The flags of a call that opens a file as the numbers of the system. */
+function flagsOf(flags: string | number): number {
+  if (typeof flags === "number") return flags;
+  const known = FLAGS.get(flags);
+  if (known === undefined) throw new Error(`recorded disk: the flags ${flags} are not recorded`);
+  return known;
+}
+
 /** The calls of node:fs, recorded where they are about the folder; one that changes it and is not known here is an error. */
 export function recordedFs(): typeof fs & { default: typeof fs } {
-  const flagsOf = (flags: unknown): string => (typeof flags === "string" ? flags : "r");
   const replaced = {
-    openSync(path: string, flags?: string, mode?: number): number {
-      const fd = fs.openSync(path, flags ?? "r", mode);
-      if (current?.has(path) && (flagsOf(flags) !== "r" || current.node(path)))
-        current.opened(fd, path, flagsOf(flags));
+    openSync(path: string, given: string | number = "r", mode?: number): number {
+      const flags = flagsOf(given);
+      const fd = fs.openSync(path, flags, mode);
+      if (current?.has(path) && (flags & WRITES || current.node(path))) current.opened(fd, path, flags);
       return fd;
     },
     closeSync(fd: number): void {
@@ -154,10 +177,11 @@ export function recordedFs(): typeof fs & { default: typeof fs } {
       return done;
     },
     writeFileSync(path: string | number, data: string | Uint8Array, options?: { flag?: string } | string): void {
-      if (typeof path === "number" || !current?.has(path)) return void fs.writeFileSync(path, data, options as never);
+      if (typeof path === "number") return void writeAll(path, data);
+      if (!current?.has(path)) return void fs.writeFileSync(path, data, options as never);
       const flag = (typeof options === "object" ? options.flag : undefined) ?? "w";
       const fd = replaced.openSync(path, flag);
-      replaced.writeSync(fd, typeof data === "string" ? Buffer.from(data) : data);
+      writeAll(fd, data);
       replaced.closeSync(fd);
     },
     ftruncateSync(fd: number, size = 0): void {
@@ -191,6 +215,10 @@ export function recordedFs(): typeof fs & { default: typeof fs } {
       if (current?.has(path)) current.remove(path);
     },
     unlinkSync: (path: string): void => replaced.rmSync(path),
+  };
+  const writeAll = (fd: number, data: string | Uint8Array): void => {
+    const bytes = typeof data === "string" ? Buffer.from(data) : data;
+    for (let done = 0; done < bytes.length; ) done += replaced.writeSync(fd, bytes, done);
   };
   const unknown = [
     "appendFileSync",
