@@ -98,9 +98,13 @@ function endOwners(place: string): void {
 const filesOf = (place: string): string[] =>
   (readdirSync(place, { recursive: true }) as string[]).filter((name) => statSync(join(place, name)).isFile()).sort();
 
-/** The files of runs that their settings determine, with their content; a note on a try of a run that is done is no matter. */
+/**
+ * The files of runs that their settings determine, with their content. A note on a try of a run that is done is no matter, nor is
+ * a checkpoint of it: it is deleted after the run is marked as done, and the power may fail in between.
+ */
 function determined(place: string): Map<string, string> {
-  const ofItsTime = /(^|\/)((lock|events|attempts)\/|(environment\.json|log\.txt|timing\.jsonl)$)|(^|\/)\.|latest/;
+  const ofItsTime =
+    /(^|\/)((lock|events|attempts|checkpoint)\/|(environment\.json|log\.txt|timing\.jsonl)$)|(^|\/)\.|latest/;
   const names = filesOf(place).filter((name) => !ofItsTime.test(name));
   return new Map(names.map((name) => [name, readFileSync(join(place, name)).toString("latin1")]));
 }
