@@ -144,6 +144,7 @@ async function planFirst(pairs: readonly string[], flags: RunFlags): Promise<str
 
 /** Executes the sweep in a folder. */
 async function runSweep(dir: string, flags: RunFlags): Promise<void> {
+  const options = optionsIn(flags);
   const sweep = readSweepFile(dir);
   checkPlugins(dir, sweep);
   const launcher = launcherNamed(flags.launcher ?? (visibleGpus().length > 0 ? "gpus" : "local"));
@@ -159,7 +160,7 @@ async function runSweep(dir: string, flags: RunFlags): Promise<void> {
   const { end, runs, done } = await launch({
     folder: dir,
     launcher,
-    options: optionsIn(flags),
+    options,
     rules,
     program: ownCommand(),
     device: flags.device as string | undefined,
