@@ -11,7 +11,7 @@ import { readText } from "../files/open-file.js";
 import { replaceFile } from "../files/replace-file.js";
 import { shellWord } from "../files/shell-words.js";
 import { typedCommand } from "../files/typed-command.js";
-import { type Recipe, recipeFile } from "../own-data/recipe.js";
+import { readRecipe } from "../own-data/read-recipe.js";
 import { isOwnDataset } from "../records/own-pictures.js";
 import { methodOf } from "../records/run.js";
 import { readRecords } from "../records/store.js";
@@ -51,14 +51,6 @@ export async function writeRunReport(run: ReportedRun, estimate: Assessment | nu
   const path = join(folder, REPORT_FILE);
   replaceFile(path, (write) => write(Buffer.from(html, "utf8")));
   return path;
-}
-
-/** How the recipe was chosen, if the folder contains it. */
-function readRecipe(folder: string): Recipe | null {
-  const path = join(folder, recipeFile);
-  if (!existsSync(path)) return null;
-  const recipe = JSON.parse(readText(path)) as Recipe;
-  return recipe.format === 1 ? recipe : null;
 }
 
 function unreadableNotes({ unreadable = [] }: Assessment): string[] {
