@@ -200,7 +200,7 @@ async function measure(
   const { device, threads } = plan.settings;
   setThreads(threads);
   using samples = (await openSamples(plan))!;
-  const loader = new Loader(loaderOptions(plan, samples));
+  using loader = new Loader(loaderOptions(plan, samples));
   using learner = makeLearner(plan);
   const say = (text: string): void => void process.stderr.write(`${text}\n`);
   using updates = new Updates(learner, loader, { device, say });

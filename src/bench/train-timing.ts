@@ -91,7 +91,7 @@ export async function timeSteps(
   { around = async () => {}, evaluationBatch }: { around?: Around; evaluationBatch?: number } = {},
 ): Promise<TimedSteps> {
   const { device } = plan.settings;
-  const loader = new Loader({
+  using loader = new Loader({
     ...loaderOptions(plan, samples),
     steps: WARM_UP + steps,
     ...(evaluationBatch && { evaluationBatch }),

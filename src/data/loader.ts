@@ -20,7 +20,7 @@ import { type Framing, framingAt } from "./framing.js";
 import { inOrder, isLost, quietly, slices } from "./in-order.js";
 import type { Colours } from "./normalization.js";
 import type { LostPicture, PictureStore, SampleId } from "./picture-store.js";
-import { ResidentArrays } from "./resident-arrays.js";
+import { ResidentArrays, useTables } from "./resident-arrays.js";
 import { consecutive, ResidentBatches } from "./resident-batches.js";
 import { arraySource, type DrawSample, pictureSource, type SampleSource } from "./sample-source.js";
 import { createSampler, type Sampler } from "./sampler.js";
@@ -117,7 +117,8 @@ const RESIDENT_BATCH = 1000;
 /** The maximum number of draws that replace an unreadable picture. */
 const mostReplacements = 100;
 
-export class Loader {
+/** Dispose of it after the last batch: arrays may be in the memory of the device. The pictures are the caller's. */
+export class Loader implements Disposable {
   /** Warnings about valid but unusual settings. */
   readonly notes: readonly string[];
   /** Pictures that could not be read and were skipped, and why. */
@@ -171,10 +172,24 @@ export class Loader {
   get resident(): ResidentBatches | null {
     if (this.inMemory === undefined) {
       const { dataset, device = "cpu", split, channelsLast = false } = this.options;
-      const arrays = dataset.kind === "arrays" ? ResidentArrays.of(dataset, device, split) : null;
-      this.inMemory = arrays && new ResidentBatches(arrays, { dataset, sampler: this.sampler, device, channelsLast });
+      if (dataset.kind !== "arrays") this.inMemory = null;
+      else {
+        const use = useTables(dataset);
+        try {
+          const arrays = ResidentArrays.of(dataset, device, split);
+          const options = { dataset, sampler: this.sampler, device, channelsLast };
+          this.inMemory = arrays && new ResidentBatches(arrays, options, use);
+        } finally {
+          if (!this.inMemory) use[Symbol.dispose]();
+        }
+      }
     }
     return this.inMemory;
+  }
+
+  [Symbol.dispose](): void {
+    this.inMemory?.[Symbol.dispose]();
+    this.inMemory = undefined;
   }
 
   /** The training batch of a step. The next ones are prepared in the background. */

@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
+import { liveTensors } from "../engine/device.js";
 import { conv2d } from "../engine/ops.generated.js";
 import { scope } from "../engine/scope.js";
 import { type Tensor, tensor } from "../engine/tensor.js";
 import type { ArrayDataset } from "./dataset.js";
-import { ResidentArrays } from "./resident-arrays.js";
+import { Loader } from "./loader.js";
+import { ResidentArrays, useTables } from "./resident-arrays.js";
 import type { Split } from "./split.js";
 
 const SHAPE = [2, 2, 3] as const; // channels, height, width
@@ -99,4 +101,37 @@ test("datasets that mix bytes and floats, or are augmented, have no table", () =
   const mixed = datasetOf((domain, i) => (i === 1 ? new Float32Array(12) : bytes(domain, i)));
   expect(ResidentArrays.of(mixed, "cpu", all)).toBeNull();
   expect(ResidentArrays.of({ ...datasetOf(bytes), augmentable: true }, "cpu", all)).toBeNull();
+});
+
+test("the last loader of a dataset frees its tables, and its lists of rows", async () => {
+  const before = liveTensors();
+  const dataset = datasetOf(bytes);
+  const open = (split: Split): Loader =>
+    new Loader({ dataset, split, seed: 0, trainDomains: ["d0"], batchSize: 1, evaluationBatch: 2 });
+  const use = async (loader: Loader): Promise<void> => {
+    for await (const batch of loader.evaluate("d0", "in")) batch[Symbol.dispose]();
+    using _ = await loader.batch(0);
+  };
+  {
+    using first = open(new Map([["d0", { in: [0], out: [], uda: [] }]]));
+    await use(first);
+    const alone = liveTensors();
+    {
+      using second = open(all); // makes a larger table
+      await use(second);
+      expect(liveTensors()).toBeGreaterThan(alone);
+    }
+    await use(first); // its table is still there
+  }
+  expect(liveTensors()).toBe(before);
+  const kept = useTables(dataset);
+  const tableOf = () => ResidentArrays.of(dataset, "cpu", all);
+  const table = tableOf();
+  {
+    using loader = open(all);
+    await use(loader);
+  }
+  expect(tableOf()).toBe(table);
+  kept[Symbol.dispose]();
+  expect(liveTensors()).toBe(before);
 });

@@ -3,7 +3,8 @@
  * no samples. Bytes stay as the dataset has them, with interleaved channels. When they are gathered, they become floats up to 1
  * with the channels first.
  *
- * The table is made once for a dataset and device, and shared by all loaders and runs of the process.
+ * The table is made once for a dataset and device, and shared by all loaders that use the dataset at a time. It is freed when the last
+ * of them ends its use.
  */
 
 import { allOrNothing, keep, scope } from "../engine/scope.js";
@@ -18,14 +19,45 @@ type Sample = Uint8Array | Float32Array;
 /** The largest table. Larger datasets are read sample by sample. */
 const MOST_BYTES = 2 ** 29;
 
-/** By dataset and device. A null means that there is no table for it. */
-const tables = new WeakMap<ArrayDataset, Map<string, ResidentArrays | null>>();
-/** Frees the tensors of tables whose dataset is no longer used. */
+/** The tables of a dataset. */
+interface Tables {
+  /** The current table of each device. A null means that there is none for it. */
+  readonly byDevice: Map<string, ResidentArrays | null>;
+  /** All tables that were made, because an earlier one with fewer samples may still be used. */
+  readonly made: ResidentArrays[];
+  users: number;
+}
+
+const tables = new WeakMap<ArrayDataset, Tables>();
+
+function tablesOf(dataset: ArrayDataset): Tables {
+  const found = tables.get(dataset) ?? { byDevice: new Map(), made: [], users: 0 };
+  tables.set(dataset, found);
+  return found;
+}
+
+/** Keeps the tables of a dataset until the returned object is disposed of. The last one that is disposed of frees them. */
+export function useTables(dataset: ArrayDataset): Disposable {
+  const used = tablesOf(dataset);
+  used.users++;
+  let hasEnded = false;
+  return {
+    [Symbol.dispose]() {
+      if (hasEnded) return;
+      hasEnded = true;
+      if (--used.users > 0) return;
+      for (const each of used.made.splice(0)) each[Symbol.dispose]();
+      used.byDevice.clear();
+    },
+  };
+}
+
+/** The last resort for tables that nobody declared to use. */
 const unused = new FinalizationRegistry<readonly Tensor[]>((tensors) => {
   for (const each of tensors) each.dispose();
 });
 
-export class ResidentArrays {
+export class ResidentArrays implements Disposable {
   /** The row of the first sample of each domain. */
   private readonly starts: readonly number[];
 
@@ -39,22 +71,30 @@ export class ResidentArrays {
     private readonly largest: Tensor | null,
   ) {
     this.starts = startsOf(dataset);
-    unused.register(this, largest ? [table, classes, largest] : [table, classes]);
+    unused.register(this, this.tensors);
+  }
+
+  private get tensors(): Tensor[] {
+    return [this.table, this.classes, ...(this.largest ? [this.largest] : [])];
+  }
+
+  [Symbol.dispose](): void {
+    for (const each of this.tensors) each.dispose();
   }
 
   /**
    * Returns the table with all samples of a split. Returns null if the dataset is too large or mixes bytes and floats, and for pictures
-   * that are augmented.
+   * that are augmented. The caller declares the use of the dataset first (`useTables`).
    */
   static of(dataset: ArrayDataset, device: string, split: Split): ResidentArrays | null {
-    const byDevice = tables.get(dataset) ?? new Map<string, ResidentArrays | null>();
-    tables.set(dataset, byDevice);
+    const { byDevice, made: all } = tablesOf(dataset);
     const found = byDevice.get(device);
     if (found === null) return null;
     const wanted = rowsOf(dataset, split, found?.known);
     if (found && wanted.every((is, row) => is === 0 || found.known[row] === 1)) return found;
     const made = ResidentArrays.read(dataset, device, wanted);
     byDevice.set(device, made);
+    if (made) all.push(made);
     return made;
   }
 
@@ -79,12 +119,13 @@ export class ResidentArrays {
     if (!values) return null;
     const made = values;
     return allOrNothing(() => {
-      const at = (made: Tensor): Tensor => keep(scope(() => made.to({ device })));
+      const at = (onHost: () => Tensor): Tensor => keep(scope(() => onHost().to({ device })));
       const shape = made instanceof Uint8Array ? [length / inputShape[0], inputShape[0]] : inputShape;
-      const table = at(tensor(made, { shape: [wanted.length, ...shape] }));
+      const table = at(() => tensor(made, { shape: [wanted.length, ...shape] }));
       const labels = BigInt64Array.from(domains.flatMap((domain) => Array.from(domain.labels, BigInt)));
-      const largest = made instanceof Uint8Array ? at(tensor(Float32Array.of(255), { shape: [] })) : null;
-      return new ResidentArrays(dataset, wanted, table, at(tensor(labels)), largest);
+      const largest = made instanceof Uint8Array ? at(() => tensor(Float32Array.of(255), { shape: [] })) : null;
+      const classes = at(() => tensor(labels));
+      return new ResidentArrays(dataset, wanted, table, classes, largest);
     });
   }
 

@@ -36,14 +36,22 @@ export interface ResidentOptions {
   readonly channelsLast: boolean;
 }
 
-export class ResidentBatches {
+export class ResidentBatches implements Disposable {
   /** By the names of the evaluated splits, which are the same in most evaluations. */
   private readonly listed = new Map<string, Listed>();
 
   constructor(
     private readonly arrays: ResidentArrays,
     private readonly options: ResidentOptions,
+    /** The use of the table, which ends with this object. */
+    private readonly use: Disposable,
   ) {}
+
+  [Symbol.dispose](): void {
+    for (const { onDevice } of this.listed.values()) onDevice.dispose();
+    this.listed.clear();
+    this.use[Symbol.dispose]();
+  }
 
   /** The samples at some rows, and their classes. */
   gather(rows: Tensor): { x: Tensor; y: Tensor } {
@@ -106,7 +114,7 @@ export class ResidentBatches {
       next += indices.length;
       return { index, start: next - indices.length, count: indices.length };
     });
-    found = { rows, onDevice: upload(rows, { device: this.options.device }), splits: parts };
+    found = { rows, onDevice: keep(upload(rows, { device: this.options.device })), splits: parts };
     this.listed.set(key, found);
     return found;
   }

@@ -52,7 +52,7 @@ export async function judgeDomains(
   const { testDomains, classes, dataset } = plan.settings;
   // Where the two splits are different things, an accuracy of both together would be neither.
   const tested: readonly SplitName[] = datasets[dataset]?.tested ? ["in"] : ["in", "out", "uda"];
-  const loader = new Loader({ ...loaderOptions(plan, samples), augmentation: null });
+  using loader = new Loader({ ...loaderOptions(plan, samples), augmentation: null });
   const judged: Judged[] = [];
   const all: number[][] = [];
   for (const domain of domains) {

@@ -68,8 +68,8 @@ export async function combineRuns(paths: readonly string[], options: CombineOpti
   using samples = await openSamples(plan, { say, shouldStop });
   if (samples === null) throw new StoppedError("asked to stop");
   const reading = loaderOptions(plan, samples);
-  const loader = new Loader(reading);
-  const choosing = new Loader({ ...reading, augmentValidation: false }); // as nudge soup chooses
+  using loader = new Loader(reading);
+  using choosing = new Loader({ ...reading, augmentValidation: false }); // as nudge soup chooses
   const { testDomains, steps, averaging } = plan.settings;
   const training = trainDomainsOf(plan.settings);
   const rows: RunRecord[] = [];
@@ -113,8 +113,9 @@ export async function combineRuns(paths: readonly string[], options: CombineOpti
     // As in a run, the model for use is that of the first average if there is one.
     if (model === (averaging[0]?.id ?? CURRENT)) {
       writeSoup(out, ingredients[0].about, chosen, kind === "soup" ? "greedy" : "uniform");
+      using plain = plainLoader(reading);
       await addDistance(out, {
-        loader: plainLoader(reading),
+        loader: plain,
         ...{ trainDomains: training, device, areFeatures: plan.settings.probe === "exact", pause },
       });
     }

@@ -79,7 +79,7 @@ export async function findRate(plan: Plan, options: RateTestOptions = {}): Promi
   setThreads(settings.threads);
   using samples = await openSamples(plan, { say, shouldStop });
   if (samples === null) throw new UsageError("the learning-rate test was stopped before its first update");
-  const loader = new Loader(loaderOptions(plan, samples));
+  using loader = new Loader(loaderOptions(plan, samples));
   const rateAt = (step: number): number => from * (to / from) ** (step / Math.max(1, updates - 1));
   using learner = makeLearner(plan, samples.makeBackbone, { rate: (step) => rateAt(step) / lr });
   const losses: number[] = [];

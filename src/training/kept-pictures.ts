@@ -1,14 +1,16 @@
 /**
  * Keeps the pictures of the last run of a process open for its next run. The runs of a sweep share datasets, and
  * checking the cache, reading it and copying it to a GPU takes seconds for each run. Only one dataset is kept at a
- * time, to limit the memory.
+ * time, to limit the memory. The same holds for arrays that are in the memory of a device.
  */
 
-import type { PictureDataset } from "../data/dataset.js";
+import type { ArrayDataset, PictureDataset } from "../data/dataset.js";
 import { openPictures, type PictureStore, type PictureStoreOptions } from "../data/picture-store.js";
+import { useTables } from "../data/resident-arrays.js";
 
 export class KeptPictures implements Disposable {
   private kept: { dataset: PictureDataset; key: string; store: PictureStore } | undefined;
+  private arrays: { dataset: ArrayDataset; use: Disposable } | undefined;
 
   /** Like `openPictures`, but this object disposes of the returned store. */
   async open(dataset: PictureDataset, options: PictureStoreOptions): Promise<PictureStore> {
@@ -21,7 +23,16 @@ export class KeptPictures implements Disposable {
     return withoutDispose(this.kept.store);
   }
 
+  /** Keeps the tables of a dataset of arrays. */
+  keepArrays(dataset: ArrayDataset): void {
+    if (this.arrays?.dataset === dataset) return;
+    this[Symbol.dispose]();
+    this.arrays = { dataset, use: useTables(dataset) };
+  }
+
   [Symbol.dispose](): void {
+    this.arrays?.use[Symbol.dispose]();
+    this.arrays = undefined;
     this.kept?.store[Symbol.dispose]();
     this.kept = undefined;
   }

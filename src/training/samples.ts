@@ -58,7 +58,10 @@ export async function openSamples(
   const { settings, dataset, split } = plan;
   if (settings.probe) return openFeatures(plan, options);
   const rest = { dataset, split, lost: new Map<string, string>() };
-  if (dataset.kind === "arrays") return { ...rest, [Symbol.dispose]() {} };
+  if (dataset.kind === "arrays") {
+    options.kept?.keepArrays(dataset);
+    return { ...rest, [Symbol.dispose]() {} };
+  }
   const cache = settings.cache === "false" ? false : (settings.cache ?? true);
   const stopped = (error: unknown): null => {
     if (!(error instanceof StoppedError)) throw error;

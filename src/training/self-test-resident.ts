@@ -47,10 +47,11 @@ export interface TrainedOnArrays {
 /** Trains in blocks of 7 steps: with the updates of a block together, or one after the other. */
 export function trainOnArrays(algorithm: AlgorithmDefinition, device: string, together: boolean): TrainedOnArrays {
   const dataset = arraysForTest();
-  const batches = new Loader({
+  using loader = new Loader({
     ...{ dataset, device, seed: 5, batchSize: SMALL.rows, split: splitDataset(dataset.domains, { trialSeed: 0 }) },
     trainDomains: dataset.domains.map(({ name }) => name),
-  }).resident!;
+  });
+  const batches = loader.resident!;
   using learner = learnerOf(SMALL, algorithm, device);
   using updates = new DeviceUpdates(learner, { device });
   for (let step = 0; step < 35; step += 7) {

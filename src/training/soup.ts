@@ -84,7 +84,7 @@ export async function makeSoup(
   using samples = await openSamples(plan, { say });
   if (samples === null) throw new UsageError("the soup was stopped before its first evaluation");
   const reading = loaderOptions(plan, samples);
-  const loader = new Loader({ ...reading, augmentValidation: false });
+  using loader = new Loader({ ...reading, augmentValidation: false });
   using model = await loadModel(first.path, { device });
   const training = trainDomainsOf(plan.settings);
   const { testDomains } = plan.settings;
@@ -121,8 +121,9 @@ export async function makeSoup(
     ingredients.filter(({ path }) => taken.includes(path)),
     kind,
   );
+  using plain = plainLoader(reading);
   await addDistance(out, {
-    loader: plainLoader(reading),
+    loader: plain,
     ...{ trainDomains: training, device, areFeatures: plan.settings.probe === "exact", pause: async () => {} },
   });
   return { kind, runs: judged.map((each) => ({ ...each, taken: taken.includes(each.name) })), soup, notes };

@@ -131,7 +131,8 @@ async function trainOnce(options: TrainOptions): Promise<TrainOutcome> {
     return { done: false, steps: 0, best: null };
   }
   const reading = loaderOptions(plan, samples);
-  const loader = new Loader(reading);
+  using loader = new Loader(reading);
+  using plain = plainLoader(reading);
   const losses: ValidationLoss[] = [];
   using learner = makeLearner({ ...plan, split: samples.split }, samples.makeBackbone, {}, losses);
   const followers = plan.averaging.map((definition, i) => definition(settings.averaging[i].settings, dataset.id));
@@ -150,7 +151,7 @@ async function trainOnce(options: TrainOptions): Promise<TrainOutcome> {
     using predictions = new DevicePredictions(learner, { device: settings.device, capture: mayCapture(), say });
     const progress: Progress = { next: 0, stopped: false, logs: { sums: {}, count: 0 }, records: 0, best: null };
     const running: Running = {
-      ...{ plan: { ...plan, split: samples.split }, folder, reporter, samples, loader, plain: plainLoader(reading) },
+      ...{ plan: { ...plan, split: samples.split }, folder, reporter, samples, loader, plain },
       ...{ learner, predictions, followers, probe, progress, losses, say, pause },
     };
     using loop = new Loop(running, options);
