@@ -12,6 +12,8 @@ import { searchedKeys } from "../declared-settings/declared.js";
 import { keys, type Request } from "../declared-settings/keys.js";
 import { UsageError } from "../errors.js";
 import { type Hparam, type HparamValue, parseRange, type SearchRange } from "../hparams.js";
+import { optimizerNamed, scheduleNamed } from "../optim/index.js";
+import type { Options } from "../options.js";
 import type { FixedSettings } from "../records/fixed-settings.js";
 import { drawHparam } from "./hparam-draws.js";
 
@@ -109,11 +111,22 @@ export function withoutDrawnOptions({ asked, ranges }: Drawn): Request {
   return Object.fromEntries(Object.entries(asked).filter(([key]) => !isOptionOf(ids, key)));
 }
 
-/** The options of searched optimizers and schedules, which only some draws have; undefined if there are none. */
+/**
+ * The options of searched optimizers and schedules, which only some draws have; undefined if there are none. Defaults do not
+ * count: the recorded request of a run has those of the part that it drew.
+ */
 export function optionsOfDraws({ request, ranges }: Drawn): FixedSettings | undefined {
-  const ids = Object.entries(ranges).flatMap(([name, text]) => idsIn(name, text));
-  const found = Object.entries(request).filter(([key, value]) => isOptionOf(ids, key) && (value ?? null) !== null);
-  return found.length === 0 ? undefined : Object.fromEntries(found.map(([key, value]) => [key, bare(String(value))]));
+  const options = Object.entries(ranges).flatMap(([name, text]) =>
+    idsIn(name, text).flatMap((id) => {
+      const { options: declared }: { options: Options } = name === "optimizer" ? optimizerNamed(id) : scheduleNamed(id);
+      return Object.entries(declared).map(([own, { default: usual }]) => ({ key: `${id}.${own}`, usual }));
+    }),
+  );
+  const given = options.filter(
+    ({ key, usual }) => (request[key] ?? null) !== null && String(request[key]) !== String(usual),
+  );
+  if (given.length === 0) return undefined;
+  return Object.fromEntries(given.map(({ key }) => [key, bare(String(request[key]))]));
 }
 
 /** A request without values that look like ranges: enough to know its method. */

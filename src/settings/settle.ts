@@ -143,6 +143,7 @@ function drawing(opened: Opened, memo: SettingsMemo): (draw: Draw) => SettledRun
     const again = Object.assign(
       requestFor(named, values.named, isNamed ? undefined : Object.keys(options)),
       rangesByName(drawn.ranges, values.given),
+      ofDraws, // also those of parts that this draw does not have, so that the run resolves to the same facts again
     );
     const fixed = fixedIn(fixable, given, { request: again, hparams: values.given });
     const settings = Object.assign(named, {
