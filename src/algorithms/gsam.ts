@@ -10,7 +10,7 @@
  * passes. There are no published ranges for DomainBed: those of ρ are SAM's, and those of α are SAGM's.
  */
 
-import { _foreachAdd_, _foreachMulScalar_, stack } from "../engine/ops.generated.js";
+import { _foreachAdd_, stack } from "../engine/ops.generated.js";
 import { scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { choice, hparam } from "../hparams.js";
@@ -57,9 +57,7 @@ function withoutOrthogonal(p: readonly Tensor[], g: readonly Tensor[], alpha: nu
       const along = product.div(normOf(p).square().clamp(1e-30)); // a zero gradient has no direction
       const kept = along.mul(alpha).add(1);
       const made = p.map((each) => each.mul(kept));
-      const orthogonal = g.map((each) => each.clone());
-      _foreachMulScalar_(orthogonal, -alpha);
-      _foreachAdd_(made, orthogonal);
+      _foreachAdd_(made, g, { alpha: -alpha });
       return made;
     }),
   );
